@@ -47,6 +47,7 @@ from unruly.denoising.balance import Balance
 from unruly.denoising.behaviour import evidence, source_behaviour
 from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.denoising.settings import Settings
+from unruly.learner import with_labels as labelled
 from unruly.progress import SILENT, Progress
 from unruly.statistics import softmax
 
@@ -89,7 +90,7 @@ def rounds(
         scores = settings.tau * lp + ev
         b = em.shift(scores, b0, balance)
         posterior = softmax(scores + b)
-        q = em._with_labels(posterior, task)
+        q = labelled(posterior, task.clean)
         mass = np.where(task.known, em.LABEL_MASS, 1.0)
     return em.Posteriors(
         posterior, lp, by_encoder, ev, b0, b, behaviour, tuple(weights), balance, settings

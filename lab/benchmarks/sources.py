@@ -303,7 +303,9 @@ def each_class(
     everybody = list(range(len(classes)))
     alone, whole = tried([]), tried(everybody)
     model = WeakClassifier(encoder=ENCODERS[encoder], seed=seed).fit(train, beside(rules, cast))
-    estimates = [source.accuracy or 0.0 for source in model.summary_.sources][-len(classes) :]
+    known = model.summary_.estimated
+    new = model.summary_.sources[-len(classes) :]
+    estimates = [known[one.name].value if one.name in known else 0.0 for one in new]
     return {
         label: [
             float((train.gold == c).mean()),

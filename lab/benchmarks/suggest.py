@@ -40,7 +40,6 @@ from numpy.typing import NDArray
 from _options import wrench_parser
 from unruly import TextSpace, WeakClassifier
 from unruly.model.candidates import GRAMMAR
-from unruly.model.evaluation import majority_shares
 from unruly.model.suggestions import Refused, suggest_rules
 from unruly.project.suggestions import with_stand_in
 from unruly.rules.condition import Table
@@ -50,6 +49,7 @@ from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus
+from unruly.votes.majority import majority_shares
 from unruly.votes.votes import Votes
 
 SETS = ("youtube", "yelp", "agnews", "sms")

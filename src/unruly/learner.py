@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -18,14 +19,27 @@ from unruly.features.encoder import Features
 from unruly.findings import ClassBalance, Note
 from unruly.ledger import GoldUse
 from unruly.statistics import Share
+from unruly.texts.columns import UNKNOWN
 from unruly.texts.columns import check_labels as check_labels
 from unruly.votes.votes import Votes
 
-BOTH, DENOISER, CLASSIFIER = 0, 1, 2
-TOGETHER = 3  # a class that neither head prefers alone
-PRIOR = 4  # the class shares, where there is neither a text nor a vote
 Gold = NDArray[np.int64]  # (n,): true classes, UNKNOWN where there is none
 _CHUNK = 65_536  # documents checked together, so that memory stays bounded
+
+
+class Decider(IntEnum):
+    """Who decided on the class of a document."""
+
+    BOTH = 0  # denoiser and classifier agree
+    DENOISER = 1
+    CLASSIFIER = 2
+    TOGETHER = 3  # a class that neither head prefers alone
+    PRIOR = 4  # the class shares, where there is neither a text nor a vote
+
+    @property
+    def word(self) -> str:
+        """As tables and JSON have it."""
+        return self.name.lower()
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +49,7 @@ class Heads:
     denoiser: NDArray[np.float32]  # (n, m); uniform where no source voted
     classifier: NDArray[np.float32]  # (n, m)
     combined: NDArray[np.float32]  # (n, m): the final probabilities
-    decided_by: NDArray[np.int8]  # (n,): BOTH (they agree), DENOISER, CLASSIFIER, TOGETHER or PRIOR
+    decided_by: NDArray[np.int8]  # (n,): a `Decider` each
     conditional: NDArray[np.float32]  # (n, k): a_ij, 0 where the source abstained
 
     @property
@@ -146,6 +160,21 @@ class Learner(Protocol):
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Self:
         """The learner again, from its arrays and facts."""
+
+
+def with_labels(proba: NDArray[np.floating[Any]], labels: Gold | None) -> NDArray[np.float64]:
+    """(n, m): the probabilities, and certainty where the true class is known.
+
+    >>> with_labels(np.full((2, 2), 0.5), np.array([1, -1])).tolist()
+    [[0.0, 1.0], [0.5, 0.5]]
+    """
+    truth = np.asarray(proba, np.float64)
+    if labels is None or not (labels != UNKNOWN).any():
+        return truth
+    known = labels != UNKNOWN
+    truth = truth.copy()
+    truth[known] = np.eye(truth.shape[1])[labels[known]]
+    return truth
 
 
 def check_features(features: Features, votes: Votes) -> None:

@@ -180,7 +180,7 @@ def test_the_spread_is_how_far_b_moves_for_other_shares() -> None:
         np.testing.assert_allclose(
             (after - mass) / step + move / 20.0, shares - mass, atol=1e-3 * np.abs(move).max()
         )
-    np.testing.assert_allclose(balance_spread(fitted), np.einsum("ac,ad->cd", moves, moves) / 2)
+    np.testing.assert_allclose(balance_spread(moves), np.einsum("ac,ad->cd", moves, moves) / 2)
 
 
 def test_votes_that_err_together_tell_less_the_more_they_are() -> None:

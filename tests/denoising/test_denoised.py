@@ -14,7 +14,7 @@ from unruly.denoising.denoised import DenoisedModel, named_votes
 from unruly.denoising.fit import denoise
 from unruly.errors import InputError
 from unruly.features.encoder import Features
-from unruly.learner import BOTH, CLASSIFIER, DENOISER, TOGETHER
+from unruly.learner import Decider
 from unruly.statistics import softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
@@ -70,11 +70,11 @@ def test_who_decided(task: tuple[DenoisedModel, Features, Votes]) -> None:
     heads = model.heads(features, votes)
     rule, text = heads.denoiser.argmax(axis=1), heads.classifier.argmax(axis=1)
     final = heads.predicted
-    assert (heads.decided_by[~votes.covered] == CLASSIFIER).all()
-    assert set(heads.decided_by.tolist()) >= {BOTH, DENOISER, CLASSIFIER}
+    assert (heads.decided_by[~votes.covered] == Decider.CLASSIFIER).all()
+    assert set(heads.decided_by.tolist()) >= {Decider.BOTH, Decider.DENOISER, Decider.CLASSIFIER}
     follows = votes.covered & (rule == final)
-    np.testing.assert_array_equal(heads.decided_by == BOTH, follows & (rule == text))
-    np.testing.assert_array_equal(heads.decided_by == DENOISER, follows & (rule != text))
+    np.testing.assert_array_equal(heads.decided_by == Decider.BOTH, follows & (rule == text))
+    np.testing.assert_array_equal(heads.decided_by == Decider.DENOISER, follows & (rule != text))
     assert heads.denoiser[~votes.covered] == pytest.approx(1 / 3)
 
 
@@ -87,7 +87,7 @@ def test_an_answer_that_neither_head_prefers_is_decided_by_both_together(
     rule, text = heads.denoiser.argmax(axis=1), heads.classifier.argmax(axis=1)
     other = votes.covered & (heads.predicted != rule) & (heads.predicted != text)
     assert other.any()
-    np.testing.assert_array_equal(heads.decided_by == TOGETHER, other)
+    np.testing.assert_array_equal(heads.decided_by == Decider.TOGETHER, other)
 
 
 def test_vote_weights_sum_to_one_where_there_are_votes(

@@ -26,11 +26,10 @@ from unruly.model.evaluation import (
     evaluate,
     f1_scores,
     macro_f1,
-    majority_shares,
-    paired_gain,
     scores,
 )
-from unruly.statistics import wilson
+from unruly.statistics import paired_difference, wilson
+from unruly.votes.majority import majority_shares
 from unruly.votes.votes import Votes
 
 VOTES = Votes.from_array(
@@ -208,7 +207,7 @@ def test_no_documents_have_no_figures() -> None:
     assert str(wilson(0, 0)) == "no documents"
     assert np.isnan(macro_f1(confusion(none, none, 3)))
     assert np.isnan(calibration_error(none, np.zeros((0, 2))))
-    assert np.isnan(paired_gain(np.array([])).value)
+    assert np.isnan(paired_difference(np.array([])).value)
 
 
 def test_calibrated_answers_have_almost_no_error_and_boasts_have_much() -> None:
@@ -222,9 +221,15 @@ def test_calibrated_answers_have_almost_no_error_and_boasts_have_much() -> None:
 
 
 def test_a_gain_has_the_interval_of_the_paired_difference() -> None:
-    gain = paired_gain(np.array([1.0] * 50 + [0.0] * 50))
+    gain = paired_difference(np.array([1.0] * 50 + [0.0] * 50))
     assert gain.value == 0.5
-    assert (gain.low, gain.high) == pytest.approx((0.402, 0.598), abs=1e-3)
+    assert (gain.low, gain.high) == pytest.approx((0.391, 0.589), abs=1e-3)
+
+
+def test_a_tiny_difference_on_one_document_claims_no_more_certainty_than_none() -> None:
+    none, tiny = paired_difference(np.zeros(98)), paired_difference(np.array([0.0] * 97 + [0.01]))
+    assert none.high - none.low == pytest.approx(0.039, abs=1e-3)
+    assert tiny.high - tiny.low == pytest.approx(none.high - none.low, abs=1e-4)
 
 
 def test_the_source_table_and_the_evaluation_have_one_majority_vote() -> None:

@@ -30,12 +30,13 @@ def test_the_default_beats_majority_vote_and_estimates_its_sources() -> None:
     for line, j in zip(model.summary_.sources, range(5), strict=True):
         cast = data.matrix[:, j] >= 0
         true = (data.matrix[cast, j] == data.gold[cast]).mean()
-        assert line.accuracy is not None
-        assert line.accuracy == pytest.approx(true, abs=0.12)
-        assert (line.accuracy_low or 0) <= line.accuracy <= (line.accuracy_high or 0)
+        known = line.estimated
+        assert known is not None
+        assert known.value == pytest.approx(true, abs=0.12)
+        assert known.low <= known.value <= known.high
     assert "estimated accuracy" in str(model.summary_)
     vote = model.explain(data.features[0], [1, -1, -1, -1, -1]).votes[0]
-    assert vote.accuracy == model.summary_.sources[0].accuracy
+    assert vote.accuracy == model.summary_.to_plain()["sources"][0]["accuracy"]
 
 
 @pytest.mark.parametrize(

@@ -638,12 +638,12 @@ def test_the_command_plans_asks_and_votes(
     assert run(["vote", folder, "-o", out]) == 0
     said = capsys.readouterr().err
     assert "llm: 30 answers received, 0 known before" in said
-    assert "holds no probabilities" not in said
+    assert "does not hold" not in said
     assert unruly.Votes.read(out).matrix[:, 1].tolist() == [
         1 if i % 3 == 0 else 0 for i in range(30)
     ]
     assert run(["vote", folder, "-o", str(tmp_path / "v.csv")]) == 0
-    assert "v.csv holds no probabilities, and" in capsys.readouterr().err
+    assert "v.csv does not hold the probabilities of llm: write" in capsys.readouterr().err
     assert run(["vote", folder]) == 2
     assert run(["check", folder, "-q"]) == 0
     assert run(["fit", folder, "-q", "-o", str(tmp_path / "m.unruly")]) == 0

@@ -175,12 +175,7 @@ def test_a_source_has_the_estimate_of_its_fit(which: str, request: pytest.Fixtur
     ]
     weak += [c for c in suggest(bad.project, 1).critique if isinstance(c, WeakSource)]
     for one in weak:
-        line = lines[one.source]
-        assert (one.accuracy.value, one.accuracy.low, one.accuracy.high) == (
-            line.accuracy,
-            line.accuracy_low,
-            line.accuracy_high,
-        )
+        assert one.accuracy == lines[one.source].estimated
     assert bool(weak) == (which == "stated")
 
 

@@ -24,6 +24,7 @@ from unruly.model.summary import FitSummary, SourceLine
 from unruly.report.facts import Facts, gather
 from unruly.report.page import page
 from unruly.rules.sources import Sources
+from unruly.statistics import Share
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
@@ -102,11 +103,11 @@ class Written:
         lines = []
         for j, name in enumerate(votes.sources):
             cast_ = votes.voted[:, j]
-            known = (None, None, None) if self.accuracy is None else self.accuracy[j]
             borne_out = votes.matrix[cast_, j] == heads.predicted[cast_]
             agreement = float(borne_out.mean()) if cast_.any() else None
             count = int(cast_.sum())
-            lines.append(SourceLine(name, count, count / votes.n, 1 / votes.k, agreement, *known))
+            known = None if self.accuracy is None else Share(*self.accuracy[j], count)
+            lines.append(SourceLine(name, count, count / votes.n, 1 / votes.k, agreement, known))
         return FitSummary(
             documents=votes.n,
             covered=int(votes.covered.sum()),

@@ -18,8 +18,9 @@ from unruly.studio.filters import Filter
 from unruly.studio.models import VoteChange, vote_changes
 from unruly.studio.preview import SHOWN, Preview, Slow, Wrong, preview, preview_sampled
 from unruly.studio.rules import source_rows
-from unruly.studio.state import Answers, winners
+from unruly.studio.state import Answers
 from unruly.studio.workspace import Workspace
+from unruly.votes.majority import winners
 
 HEAD = '[[source]]\nname = "money"\n[[source.rule]]\nlabel = "spam"\n'
 

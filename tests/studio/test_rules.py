@@ -15,7 +15,7 @@ from unruly.project.editing import source_text
 from unruly.studio.app import Studio
 from unruly.studio.forms import with_words
 from unruly.studio.rules import FIGURES, sorted_rows, source_rows
-from unruly.studio.state import winners
+from unruly.votes.majority import winners
 
 PART = {"x-part": "1"}
 NEW = '[[source]]\nname = "songs"\n[[source.rule]]\nlabel = "ham"\nkeywords = ["song"]\n'

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 from unruly.errors import InputError
 from unruly.texts.corpus import Corpus
 from unruly.votes import files
-from unruly.votes.files import LossWarning, read_votes
+from unruly.votes.files import LossWarning, loss, read_votes
 from unruly.votes.votes import Votes
 
 CLASSES = ["not so", "10", 'ä,"b"']
@@ -312,3 +312,12 @@ def test_nothing_is_said_where_nothing_is_lost(tmp_path: Path) -> None:
         replace(known, unasked={"model": ~nobody["model"]}).write(tmp_path / "v.parquet")
     with pytest.raises(LossWarning, match=r"train\.json does not hold the partial votes of model"):
         known.to_wrench(tmp_path / "w", Corpus.from_texts(["a", "b"]))
+
+
+def test_the_probabilities_of_a_source_that_also_casts_partial_votes_are_lost(
+    tmp_path: Path,
+) -> None:
+    votes = Votes.from_array([[0], [0]], classes=["a", "b", "c"], sources=["model"])
+    votes = replace(votes, soft={"model": np.array([[0.5, 0.5, 0], [0.6, 0.4, 0]], np.float32)})
+    assert "the probabilities of model: write .parquet" in loss(votes, tmp_path / "v.csv")
+    assert not loss(votes, tmp_path / "v.pq")

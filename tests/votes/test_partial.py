@@ -23,17 +23,14 @@ from unruly.labelmodels.dawid_skene import DawidSkene, OneCoin
 from unruly.labelmodels.majority_vote import MajorityVote, WeightedVote, majority_vote
 from unruly.labelmodels.matrix_completion import MatrixCompletion
 from unruly.model.critique import VoteJudge, critique_rules
-from unruly.model.evaluation import majority_shares
-from unruly.model.explanation import majority_classes
 from unruly.project.project import Project
 from unruly.project.voting import check_project
 from unruly.report.documents import shown_document
 from unruly.rules import Keywords
 from unruly.rules.source import Rule, Source, source_from_plain, source_to_plain
 from unruly.rules.sources import Sources
-from unruly.studio.state import winners
+from unruly.votes.majority import majority_classes, majority_shares, tallies, winners
 from unruly.votes.sparse import SparseVotes
-from unruly.votes.summary import tallies
 from unruly.votes.votes import Votes
 
 CLASSES = ["praise", "billing", "bug"]
@@ -88,6 +85,15 @@ def test_a_vote_is_partial_that_names_some_classes_alike(
     assert votes.sets[0][1].tolist() == [False, True, True]
     assert votes.sets[0][0].tolist() == [partial and share > 0 for share in shares]
     assert votes.hard[:, 0].tolist() == [-1 if partial else first, -1]
+
+
+def test_equal_shares_where_a_source_abstains_are_no_vote() -> None:
+    either = np.array([[0, 0.5, 0.5], [0, 0.5, 0.5]], np.float32)
+    votes = Votes.from_array([[1], [-1]], classes=CLASSES, sources=["a"])
+    votes = replace(votes, soft={"a": either})
+    assert votes.sets[0].any(axis=1).tolist() == [True, False]
+    assert votes.counts().tolist() == [[0, 0.5, 0.5], [0, 0, 0]]
+    assert votes.summary().sources[0].partial == 0.5
 
 
 def test_rules_cast_partial_votes() -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, MissingExtraError
 from unruly.statistics import wilson
-from unruly.votes.summary import tallies
+from unruly.votes.majority import tallies
 from unruly.votes.votes import Votes
 
 ABC = ["a", "b", "c"]

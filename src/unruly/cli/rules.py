@@ -239,7 +239,7 @@ def vote(
     from unruly.project.voting import ask_split, plan_split, vote_split
     from unruly.rules.matching import VoteCache
     from unruly.texts.table import row_remarks
-    from unruly.votes.files import write_votes
+    from unruly.votes.files import loss, write_votes
 
     screen = Screen(quiet, as_json)
     placement = placement_of(engine, address, workers)
@@ -299,11 +299,8 @@ def vote(
         f"{output}: {plural(votes.n, 'document')}, {plural(votes.k, 'source')}; {votes.coverage:.1%} of the "
         "documents have a vote"
     )
-    graded = [s for s in votes.soft if votes.sources.index(s) not in votes.sets]
-    if output.suffix != ".parquet" and (graded or votes.unasked):
-        screen.remark(
-            f"{output.name} holds no probabilities, and shows documents not asked about as abstentions: .parquet keeps both"
-        )
+    if lost := loss(votes, output):
+        screen.remark(lost)
     told = row_remarks(
         voted.texts.skipped, voted.texts.blank, ": no rule votes there", voted.texts.broken
     )

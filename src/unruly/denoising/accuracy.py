@@ -17,7 +17,7 @@ variance has four parts:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,25 +38,9 @@ TRIED = 4_000  # documents on which other balances are tried
 _TOGETHER = 0.03  # rho: how far the errors of two posteriors go together where one source votes
 
 
-@dataclass(frozen=True, eq=False)
-class Accuracies:
-    """Of k sources; NaN for one that never voted."""
-
-    estimate: Real64  # (k,)
-    low: Real64  # (k,): the 95 % interval
-    high: Real64  # (k,)
-
-    def table(self) -> Real64:
-        """(k, 3): estimate, low, high."""
-        return np.stack([self.estimate, self.low, self.high], axis=1)
-
-
-def source_accuracies(fitted: Posteriors, votes: SparseVotes) -> Accuracies:
-    """The accuracy of each source, with its interval."""
-    spread = balance_spread(fitted)
-    found = [_of_source(fitted, votes, j, spread) for j in range(votes.k)]
-    table = [(one.value, one.low, one.high) if one.n else (np.nan,) * 3 for one in found]
-    return Accuracies(*np.array(table).reshape(-1, 3).T)
+def source_accuracies(fitted: Posteriors, votes: SparseVotes, spread: Real64) -> tuple[Share, ...]:
+    """The accuracy of each source, with its interval; a share of no documents for one that never voted."""
+    return tuple(_of_source(fitted, votes, j, spread) for j in range(votes.k))
 
 
 def other_shifts(fitted: Posteriors) -> Real64:
@@ -73,13 +57,12 @@ def other_shifts(fitted: Posteriors) -> Real64:
     return np.asarray(np.linalg.solve(curvature, apart.T).T)
 
 
-def balance_spread(fitted: Posteriors) -> Real64:
-    """(m, m): the covariance of b that the balance leaves open.
+def balance_spread(shifts: Real64) -> Real64:
+    """(m, m): the covariance of b that the balance leaves open, from `other_shifts`.
 
     Higher and lower, each class as if alone: no less than the variance.
     """
-    moves = other_shifts(fitted)
-    return np.asarray(moves.T @ moves / 2)
+    return np.asarray(shifts.T @ shifts / 2)
 
 
 def _of_source(fitted: Posteriors, votes: SparseVotes, j: int, spread: Real64) -> Share:

@@ -25,7 +25,7 @@ from unruly.denoising.em import pooled
 from unruly.denoising.regression import SoftmaxRegression
 from unruly.features.encoder import Features
 from unruly.findings import ClassBalance, Note, finding_to_plain, note_from_plain
-from unruly.learner import BOTH, CLASSIFIER, DENOISER, TOGETHER, Epoch, Heads, check_known
+from unruly.learner import Decider, Epoch, Heads, check_known
 from unruly.ledger import GoldUse, Ledger
 from unruly.statistics import Share, ratio, softmax
 from unruly.votes.sparse import SparseVotes
@@ -126,7 +126,9 @@ class DenoisedModel:
         first, second, last = rule.argmax(axis=1), text.argmax(axis=1), both.argmax(axis=1)
         votes_say, text_says = covered & (last == first), last == second
         decided = np.select(
-            [votes_say & text_says, votes_say, text_says], [BOTH, DENOISER, CLASSIFIER], TOGETHER
+            [votes_say & text_says, votes_say, text_says],
+            [Decider.BOTH, Decider.DENOISER, Decider.CLASSIFIER],
+            Decider.TOGETHER,
         )
         denoiser = self._all_classes(rule)
         denoiser[~covered] = 1 / len(self.classes)

@@ -29,7 +29,7 @@ from unruly.denoising.behaviour import Behaviour, evidence, source_behaviour
 from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.denoising.regression import CrossFitting, Real
 from unruly.denoising.settings import Settings
-from unruly.learner import Gold
+from unruly.learner import Gold, with_labels
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import log_softmax, softmax
 from unruly.texts.columns import UNKNOWN
@@ -120,7 +120,7 @@ def expectation_maximisation(
             b = shift(scores, b0, balance)
             posterior = softmax(scores + b)
             moved = float(np.abs(posterior - q).sum(axis=1).mean() / 2)
-            q, mass = _with_labels(posterior, task), np.where(task.known, LABEL_MASS, 1.0)
+            q, mass = with_labels(posterior, task.clean), np.where(task.known, LABEL_MASS, 1.0)
             progress.advance(1, f"{moved:.1%} moved")
     return Posteriors(
         q=posterior,
@@ -141,16 +141,6 @@ def pooled(opinions: Sequence[Real64], weights: Sequence[float]) -> Real64:
     return log_softmax(np.tensordot(np.asarray(weights), np.stack(list(opinions)), 1))
 
 
-def _with_labels(q: Real64, task: Task) -> Real64:
-    """(n, m): the posteriors, with true labels in their place."""
-    known = task.known
-    if not known.any():
-        return q
-    q = q.copy()
-    q[known] = np.eye(q.shape[1])[task.clean[known]]
-    return q
-
-
 def _first_targets(task: Task, pi: Real64) -> tuple[Real64, Real64]:
     """(n, m), (n,): vote shares of covered documents and their mass, classes re-weighted to the balance.
 
@@ -158,7 +148,7 @@ def _first_targets(task: Task, pi: Real64) -> tuple[Real64, Real64]:
     words.
     """
     votes = task.votes
-    q = _with_labels(votes.combined_shares(pi), task)
+    q = with_labels(votes.combined_shares(pi), task.clean)
     mass = np.where(task.known, LABEL_MASS, votes.covered.astype(np.float64))
     if not mass.any():
         return q, np.ones(votes.n)  # nothing is known but the balance

@@ -12,6 +12,7 @@ Here both speak in probabilities, so that one formula pools them (docs/default.m
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from threadpoolctl import threadpool_limits
 from unruly.denoising.accuracy import (
     FEW,
     TRIED,
-    Accuracies,
     balance_spread,
     other_shifts,
     source_accuracies,
@@ -98,8 +98,10 @@ def denoise(
         if task.known.any():
             known = _balance_with_labels(task, fitted, label_weights)
             fitted = expectation_maximisation(task, known, settings, progress)
-        accuracies = source_accuracies(fitted, task.votes)
-        facts = _balance_fact(fitted, votes.classes, named, int(task.known.sum()), balance)
+        shifts = other_shifts(fitted)
+        spread = balance_spread(shifts)
+        accuracies = source_accuracies(fitted, task.votes, spread)
+        facts = _balance_fact(fitted, shifts, votes.classes, named, int(task.known.sum()), balance)
         return DenoisedModel(
             classes=votes.classes,
             sources=votes.sources,
@@ -111,8 +113,8 @@ def denoise(
             vote_bias=_vote_bias(fitted, task.votes),
             tau=settings.tau,
             reliability=_reliability(accuracies, fitted),
-            accuracy=accuracies.table(),
-            spread=balance_spread(fitted),
+            accuracy=_table(accuracies),
+            spread=spread,
             balance=facts,
             gold_used=_gold_used(task, fitted),
             notes=(
@@ -188,6 +190,7 @@ def _balance_with_labels(
 
 def _balance_fact(
     fitted: Posteriors,
+    shifts: Real64,
     classes: tuple[str, ...],
     named: NDArray[np.int64],
     labels: int,
@@ -199,8 +202,8 @@ def _balance_fact(
     answers = (scores + fitted.b).argmax(axis=1)
     changed = np.zeros(len(rows), dtype=np.bool_)
     known = fitted.balance
-    for move in other_shifts(fitted):
-        changed |= (scores + fitted.b + move).argmax(axis=1) != answers
+    for shift in shifts:
+        changed |= (scores + fitted.b + shift).argmax(axis=1) != answers
     used = np.zeros(len(classes))
     used[named] = known.shares
     return ClassBalance(
@@ -234,9 +237,16 @@ def _vote_bias(fitted: Posteriors, votes: SparseVotes) -> Real64:
     return match_marginals(tempered, shares / shares.sum(), start, EXACT)
 
 
-def _reliability(accuracies: Accuracies, fitted: Posteriors) -> NDArray[np.float64]:
+def _table(accuracies: Sequence[Share]) -> Real64:
+    """(k, 3): estimate, low and high end of its 95 % interval; NaN for a source that never voted."""
+    rows = [(one.value, one.low, one.high) if one.n else (math.nan,) * 3 for one in accuracies]
+    return np.array(rows).reshape(-1, 3)
+
+
+def _reliability(accuracies: Sequence[Share], fitted: Posteriors) -> Real64:
     """(k,): accuracy per vote cast times the discount for repeating others, made to sum to 1."""
-    weight = np.nan_to_num(accuracies.estimate) * fitted.behaviour.discount
+    right = np.array([one.value if one.n else 0.0 for one in accuracies])
+    weight = right * fitted.behaviour.discount
     return weight / weight.sum() if weight.sum() > 0 else weight
 
 
@@ -278,15 +288,12 @@ def _against_votes(
 
 
 def _below_chance(
-    accuracies: Accuracies, fitted: Posteriors, votes: SparseVotes, sources: tuple[str, ...]
+    accuracies: Sequence[Share], fitted: Posteriors, votes: SparseVotes, sources: tuple[str, ...]
 ) -> tuple[Note, ...]:
     """Sources with some votes whose whole interval lies below what guessing by the class shares would give."""
-    found: list[Note] = []
-    chances = votes.chance(fitted.balance.shares)
-    cast = votes.onehot.sum(axis=0).reshape(votes.k, votes.m).sum(axis=1)  # (k,)
-    for j, (estimate, low, high) in enumerate(accuracies.table()):
-        chance = float(chances[j])
-        if high < chance and float(cast[j]) >= FEW:
-            accuracy = Share(float(estimate), float(low), float(high), float(cast[j]))
-            found.append(WeakSource(sources[j], round(accuracy.n), accuracy, chance=chance))
-    return tuple(found)
+    chances = votes.chance(fitted.balance.shares).tolist()
+    return tuple(
+        WeakSource(source, round(accuracy.n), accuracy, chance=chance)
+        for source, accuracy, chance in zip(sources, accuracies, chances, strict=True)
+        if accuracy.n >= FEW and accuracy.high < chance
+    )

@@ -129,7 +129,7 @@ def _training(fitted: Fitted) -> str:
 
 
 def _sources(fitted: Fitted) -> str:
-    estimates = any(line.accuracy is not None for line in fitted.summary.sources)
+    estimates = bool(fitted.summary.estimated)
     trust = "estimated accuracy" if estimates else "reliability"
     head = ["## Sources", "", f"| source | votes | coverage | {trust} |", "|---|---|---|---|"]
     rows = []

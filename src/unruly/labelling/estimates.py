@@ -26,7 +26,7 @@ from unruly.findings import BalanceOrigin
 from unruly.labelling.answers import Labelled, problem_lines
 from unruly.ledger import GoldUse, Use
 from unruly.progress import SILENT, Progress, stage
-from unruly.statistics import Z95, Share, sample_rows, wilson
+from unruly.statistics import Z95, Share, paired_difference, sample_rows, wilson
 from unruly.texts.columns import UNKNOWN
 from unruly.wording import plural
 
@@ -178,19 +178,10 @@ class AccuracyGain:
 def compare_accuracies(
     new: AccuracyEstimate, old: AccuracyEstimate, labelled: Labelled
 ) -> AccuracyGain:
-    """What the same labels say of two models: much is alike for both, so this is more precise than either estimate.
-
-    The interval is that of Agresti and Min (2005) for matched pairs: two pairs are added, one in which each model alone
-    is right half the time, so that a few labels without a difference do not claim certainty.
-    """
-    w = labelled.weights[labelled.rows]
-    w = w / w.sum()
+    """What the same labels say of two models: much is alike for both, so this is more precise than either estimate."""
     d = new.right.astype(np.float64) - old.right
-    n, mean = 1 / float(w @ w), float(np.clip(w @ d, -1.0, 1.0))
-    centre, second = n * mean / (n + 2), (n * float(w @ d**2) + 1) / (n + 2)
-    half = Z95 * math.sqrt((second - centre**2) / (n + 2))
-    low, high = max(-1.0, min(mean, centre - half)), min(1.0, max(mean, centre + half))
-    return AccuracyGain(Share(mean, low, high, round(n)), int((d != 0).sum()))
+    gain = paired_difference(d, labelled.weights[labelled.rows])
+    return AccuracyGain(gain, int((d != 0).sum()))
 
 
 def check_drawn(labelled: Labelled) -> NDArray[np.intp]:

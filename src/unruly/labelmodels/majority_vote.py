@@ -22,8 +22,8 @@ from unruly.labelmodels.label_model import (
 )
 from unruly.prior import parse_prior
 from unruly.statistics import ratio
+from unruly.votes.majority import Tally, leading, tallies
 from unruly.votes.sparse import DistinctVotes, SparseVotes
-from unruly.votes.summary import Tally, tallies
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import listed
 
@@ -108,18 +108,18 @@ class MajorityVote(Parameters):
         return labels
 
     def _decide(self, tally: Tally, rng: np.random.Generator) -> NDArray[np.int16]:
-        label = tally.winner.astype(np.int16)
-        covered = tally.counts.any(axis=1)
-        tied = covered & (tally.leaders > 1)
-        counts = tally.counts[tied]
-        leading = counts == counts.max(axis=1, keepdims=True)  # (ties, m)
+        leads = leading(tally.counts)  # (b, m)
+        label = np.asarray(leads.argmax(axis=1), np.int16)
+        leaders = leads.sum(axis=1)
+        covered, tied = leaders > 0, leaders > 1
+        several = leads[tied]  # (ties, m)
         match self.ties:
             case "abstain":
                 label[tied] = ABSTAIN
             case "random":
-                label[tied] = np.where(leading, rng.random(leading.shape), -1).argmax(axis=1)
+                label[tied] = np.where(several, rng.random(several.shape), -1).argmax(axis=1)
             case "commonest":
-                label[tied] = np.where(leading, self.class_prior_, -1).argmax(axis=1)
+                label[tied] = np.where(several, self.class_prior_, -1).argmax(axis=1)
         gap = int(self.class_prior_.argmax()) if self.uncovered == "commonest" else ABSTAIN
         label[~covered] = gap
         return label

@@ -27,7 +27,7 @@ from unruly.findings import (
     WeakSource,
     WeakWord,
 )
-from unruly.learner import Learner
+from unruly.learner import Learner, with_labels
 from unruly.model.summary import FitSummary
 from unruly.rules.keywords import Keywords
 from unruly.rules.sources import Sources
@@ -150,9 +150,7 @@ class VoteJudge:
         summary: FitSummary,
     ) -> VoteJudge:
         """By a model, with what its fit has estimated."""
-        known = {line.name: line.estimated for line in summary.sources}
-        estimated = {name: share for name, share in known.items() if share is not None}
-        return cls(posteriors, votes, learner, summary.known_shares, estimated)
+        return cls(posteriors, votes, learner, summary.known_shares, summary.estimated)
 
     def accuracies(self, votes: Votes) -> tuple[Share | None, ...]:
         """The accuracy of each source as the fit estimated it; judged here where its votes have changed since."""
@@ -235,7 +233,7 @@ def critique_rules(
         else weak_words(texts, votes, judge, rules, labels=labels, scored=scored)
     )
     pairs = count_pairs(votes)
-    final = np.asarray(known_truth(judge.posteriors, labels).argmax(axis=1))
+    final = np.asarray(with_labels(judge.posteriors, labels).argmax(axis=1))
     silent = (
         SilentSource(s)
         for j, s in enumerate(votes.sources)
@@ -270,19 +268,6 @@ def text_numbers(texts: Sequence[str] | pl.Series) -> NDArray[np.intp]:
     plain = own.str.to_lowercase().str.replace_all(r"[\W\d_]+", " ").str.strip_chars()
     plain = pl.select(pl.when(plain == "").then(own).otherwise(plain)).to_series()
     return np.asarray(plain.rank("dense").to_numpy() - 1, np.intp)
-
-
-def known_truth(
-    posteriors: NDArray[np.floating], labels: NDArray[np.int64] | None
-) -> NDArray[np.float64]:
-    """(n, m): the posteriors, and certainty where a true label is known."""
-    truth = np.asarray(posteriors, np.float64)
-    if labels is None or not (labels >= 0).any():
-        return truth
-    known = labels >= 0
-    truth = truth.copy()
-    truth[known] = np.eye(truth.shape[1])[labels[known]]
-    return truth
 
 
 def _weak_sources(

@@ -16,36 +16,15 @@ from unruly.errors import InputError
 from unruly.html import escape, html_table
 from unruly.learner import Heads
 from unruly.ledger import Ledger
-from unruly.statistics import Z95, Share, wilson
+from unruly.statistics import Share, paired_difference, wilson
 from unruly.texts.corpus import Corpus
+from unruly.votes.majority import majority_shares
 from unruly.votes.provenance import PickedRows
 from unruly.votes.votes import Votes
 from unruly.wording import aligned, plural
 
 Labels = NDArray[np.integer[Any]]
 _FAR = 0.05  # difference of two shares of a class that is worth a line
-
-
-def paired_gain(differences: NDArray[np.floating[Any]]) -> Share:
-    """The mean of n differences between two answers to the same documents, with its 95 % interval.
-
-    >>> paired_gain(np.array([1.0, 0.0, 0.0, 1.0])).value
-    0.5
-    >>> print(paired_gain(np.zeros(98)))  # no difference on 98 documents
-    0.0% (-2.8% to 2.8%)
-    """
-    n = len(differences)
-    if n == 0:
-        return Share(float("nan"), -1.0, 1.0, 0)
-    mean, spread = float(differences.mean()), float(differences.std())
-    if spread == 0:  # that none varies is no proof that none would: one of each sign is added
-        more = np.concatenate([differences, [1.0, -1.0]])
-        middle, half = float(more.mean()), Z95 * float(more.std()) / np.sqrt(n + 2)
-        return Share(
-            mean, max(-1.0, min(mean, middle - half)), min(1.0, max(mean, middle + half)), n
-        )
-    half = Z95 * spread / np.sqrt(n)
-    return Share(mean, max(-1.0, float(mean - half)), min(1.0, float(mean + half)), n)
 
 
 def confusion(gold: Labels, predicted: Labels, m: int) -> NDArray[np.int64]:
@@ -381,23 +360,6 @@ def scores(gold: NDArray[np.int64], proba: NDArray[np.floating[Any]]) -> Scores:
     return _figures(table, confidence, calibration_error(gold, proba))
 
 
-def majority_shares(votes: Votes, commonest: int = 0) -> NDArray[np.float64]:
-    """(n, m): 1 for the class with most votes, shared out where several tie.
-
-    Scoring the shares gives the expected figure of breaking ties by chance. Documents without votes
-    get the class `commonest`.
-
-    >>> majority_shares(Votes.from_array([[0, 1], [1, 1], [-1, -1]]), commonest=1)
-    array([[0.5, 0.5],
-           [0. , 1. ],
-           [0. , 1. ]])
-    """
-    counts = votes.counts()  # (n, m)
-    top = (counts == counts.max(axis=1, keepdims=True)).astype(np.float64)
-    top[~votes.covered] = np.eye(votes.m)[commonest]
-    return np.asarray(top / top.sum(axis=1, keepdims=True))
-
-
 def _part(
     name: str,
     gold: NDArray[np.int64],
@@ -408,7 +370,9 @@ def _part(
     np.add.at(table, gold, majority)  # rows: true class; columns: shares of the given classes
     right = ours.argmax(axis=1) == gold
     credit = majority[np.arange(len(gold)), gold]
-    return Part(name, scores(gold, ours), _figures(table, None, None), paired_gain(right - credit))
+    return Part(
+        name, scores(gold, ours), _figures(table, None, None), paired_difference(right - credit)
+    )
 
 
 def _shares_of_hits(table: NDArray[np.float64], axis: int) -> tuple[float, ...]:

@@ -18,15 +18,14 @@ from numpy.typing import NDArray
 
 from unruly.features.encoder import Features
 from unruly.html import escape, html_table, marked_html
-from unruly.learner import Heads
+from unruly.learner import Decider, Heads
 from unruly.ledger import Ledger
 from unruly.model.fitted import Fitted, Neighbour
 from unruly.model.inputs import Documents, silence
-from unruly.model.predictions import DECIDED
-from unruly.model.summary import estimated_accuracy
 from unruly.paper.pseudo_labels import pseudo_labels
 from unruly.rules.matching import lacking
 from unruly.texts.corpus import Corpus
+from unruly.votes.majority import majority_classes
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened
@@ -252,12 +251,12 @@ def decision(decided_by: str) -> str:
     >>> decision("both"), decision("classifier")
     ('denoiser and classifier agree', 'the classifier decides')
     """
-    match decided_by:
-        case "both":
+    match Decider[decided_by.upper()]:
+        case Decider.BOTH:
             return "denoiser and classifier agree"
-        case "together":
+        case Decider.TOGETHER:
             return "a compromise: neither denoiser nor classifier prefers it alone"
-        case "prior":
+        case Decider.PRIOR:
             return "by the class shares alone: there is neither a text nor a vote"
         case _:
             return f"the {decided_by} decides"
@@ -319,7 +318,7 @@ def explain(
     return Explanation(
         text=text,
         answer=_opinion(heads.combined[0], fitted.classes),
-        decided_by=DECIDED[int(heads.decided_by[0])],
+        decided_by=Decider(int(heads.decided_by[0])).word,
         votes=_votes(fitted, votes, heads, features, text),
         majority=majority_classes(votes),
         pseudo_label=_pseudo_label(fitted, votes) if fitted.method == "paper" else (),
@@ -380,15 +379,17 @@ def _votes(
     fitted: Fitted, votes: Votes, heads: Heads, features: Features, text: str | None
 ) -> tuple[Vote, ...]:
     learner, here = fitted.learner, heads.conditional[0]  # (k,)
+    known = fitted.summary.estimated
     moved = learner.vote_odds(features, votes)
     odds = None if moved is None else moved[0]  # (k,)
     why = {match.source: match for match in votes.matches(0)} if votes.provenance else {}
 
     def vote(j: int) -> Vote:
-        match = why.get(votes.sources[j])
+        source = votes.sources[j]
+        match = why.get(source)
         spans = match.spans if match else ()
         return Vote(
-            source=votes.sources[j],
+            source=source,
             label=votes.label(0, j),
             conditional=float(here[j]),
             overall=float(learner.reliability[j]),
@@ -396,21 +397,13 @@ def _votes(
             reason=match.reason if match else "",
             spans=spans,
             matched=tuple((text or "")[start:end] for start, end in spans),
-            accuracy=estimated_accuracy(learner, j)[0],
+            accuracy=known[source].value if source in known else None,
             odds=None if odds is None else float(odds[j]),
         )
 
     moves = here if odds is None else np.abs(np.log(np.maximum(odds, 1e-300)))  # (k,)
     cast = np.flatnonzero(votes.voted[0]).tolist()
     return tuple(vote(j) for j in sorted(cast, key=lambda j: (-float(moves[j]), j)))
-
-
-def majority_classes(votes: Votes) -> tuple[str, ...]:
-    """The classes with most votes on the first document; none without votes."""
-    counts = votes.counts()[0]
-    if not counts.any():
-        return ()
-    return tuple(votes.classes[r] for r in np.flatnonzero(counts == counts.max()))
 
 
 def _pseudo_label(fitted: Fitted, votes: Votes) -> tuple[str, ...]:

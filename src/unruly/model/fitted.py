@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
-from unruly.learner import PRIOR, Heads, Learner
+from unruly.learner import Decider, Heads, Learner
 from unruly.ledger import Ledger, Use
 from unruly.model.inputs import (
     Documents,
@@ -295,7 +295,7 @@ class Seen:
             heads,
             classifier=np.where(unknown[:, None], shares, heads.classifier),
             combined=np.where(unknown[:, None], shares, heads.combined),
-            decided_by=np.where(unknown, PRIOR, heads.decided_by).astype(np.int8),
+            decided_by=np.where(unknown, Decider.PRIOR, heads.decided_by).astype(np.int8),
         )
 
 

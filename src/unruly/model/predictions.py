@@ -16,7 +16,7 @@ from unruly.errors import InputError, SettingsError, Where
 from unruly.files import check_no_folder, check_not_input
 from unruly.findings import DocumentsGivenUp
 from unruly.html import html_table
-from unruly.learner import BOTH, CLASSIFIER, DENOISER, PRIOR, TOGETHER, Heads
+from unruly.learner import Decider, Heads
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.matching import GaveUpWarning, given_up, warn_given_up
 from unruly.texts.columns import remembered
@@ -29,18 +29,11 @@ from unruly.wording import counted, plural
 
 ROWS = 10  # that a notebook shows
 CONTAINERS = ("default", "pandas", "polars")
-DECIDED = {
-    BOTH: "both",
-    DENOISER: "denoiser",
-    CLASSIFIER: "classifier",
-    TOGETHER: "together",
-    PRIOR: "prior",
-}
 BATCH_ROWS = 10_000  # documents predicted together: the features of more fall out of the memory that is reused
 MOST_NUMBERS = 20_000_000  # of the features of one batch
 Missing = Literal["label", "empty"]  # what a row without a text gets
 _MISSING: tuple[Missing, ...] = get_args(Missing)
-_DECIDERS = [DECIDED[code] for code in sorted(DECIDED)]  # by code
+_DECIDERS = [one.word for one in Decider]  # by number
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +115,7 @@ class Predictions:
 
         'prior' where there is neither a text nor a vote: the class shares alone.
         """
-        return [DECIDED[int(code)] for code in self.heads.decided_by]
+        return [_DECIDERS[code] for code in self.heads.decided_by.tolist()]
 
     @property
     def voters(self) -> list[list[str]]:

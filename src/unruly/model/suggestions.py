@@ -40,12 +40,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from unruly.learner import with_labels
 from unruly.model.candidates import MOST_VALUES, find_candidates
 from unruly.model.critique import (
     MOST_DOCUMENTS,
     REPEATS,
     keyword_lists,
-    known_truth,
     measured_share,
     text_numbers,
     votes_for,
@@ -67,7 +67,7 @@ from unruly.statistics import (
 )
 from unruly.texts.columns import UNKNOWN, names_classes
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import EVEN, Votes
+from unruly.votes.votes import Votes
 from unruly.wording import plural
 
 SHRINK = 2.0  # documents of the usual kind that are added to each candidate's matches
@@ -218,7 +218,7 @@ def suggest_rules(
     >>> [(s.label, s.condition, s.documents, s.uncovered) for s in found]
     [('spam', 'keywords: cheap', 36, 30)]
     """
-    truth = known_truth(posteriors, labels)  # (n, m)
+    truth = with_labels(posteriors, labels)  # (n, m)
     usual = truth.mean(axis=0) if len(truth) else np.zeros(votes.m)
     if not len(corpus):
         return ()
@@ -361,7 +361,7 @@ class _Documents:
     @cached_property
     def firm(self) -> NDArray[np.bool_]:
         """(k,): sources that name classes; soft ones vote on every document, so they cover none and repeat no rule."""
-        return np.array([_names_classes(self.votes, name) for name in self.votes.sources], np.bool_)
+        return np.array([not self.votes.graded(name) for name in self.votes.sources], np.bool_)
 
     @cached_property
     def covered(self) -> NDArray[np.bool_]:
@@ -442,16 +442,6 @@ class _Figures:
         """Whether it is good enough, and says something new."""
         good = len(self.rows) > 0 and self.strength > 0 and self.accuracy >= least
         return good and self.repeated < REPEATS
-
-
-def _names_classes(votes: Votes, source: str) -> bool:
-    """Whether each vote of a source is for one class, or for some in equal parts: others are soft."""
-    if source not in votes.soft:
-        return True
-    j = votes.sources.index(source)
-    single = votes.soft[source].max(axis=1, initial=0) > 1 - EVEN  # (n,)
-    partial = votes.sets[j].any(axis=1) if j in votes.sets else np.zeros(votes.n, np.bool_)
-    return bool((single | partial)[votes.voted[:, j]].all())
 
 
 def _after(p: NDArray[np.float64], r: int, accuracy: float, usual: float) -> NDArray[np.float64]:

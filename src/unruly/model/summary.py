@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,16 +37,38 @@ class SourceLine:
         float  # global reliability, all sources sum to 1; shown where no accuracy is estimated
     )
     agreement: float | None  # the share of its votes that agree with the model's labels
-    accuracy: float | None = None  # of its votes, as estimated, where the method estimates it
-    accuracy_low: float | None = None  # the 95 % interval of that estimate
-    accuracy_high: float | None = None
+    estimated: (
+        Share | None
+    )  # accuracy of its votes; None without votes, or where the method estimates none
 
-    @property
-    def estimated(self) -> Share | None:
-        """The estimated accuracy with its interval; None where the method estimates none, or there is no vote."""
-        if self.accuracy is None or self.accuracy_low is None or self.accuracy_high is None:
-            return None
-        return Share(self.accuracy, self.accuracy_low, self.accuracy_high, self.votes)
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        known = self.estimated
+        return {
+            "name": self.name,
+            "votes": self.votes,
+            "coverage": self.coverage,
+            "reliability": self.reliability,
+            "agreement": self.agreement,
+            "accuracy": known and known.value,
+            "accuracy_low": known and known.low,
+            "accuracy_high": known and known.high,
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> SourceLine:
+        """Back from JSON."""
+        value, votes = plain["accuracy"], plain["votes"]
+        return cls(
+            name=plain["name"],
+            votes=votes,
+            coverage=plain["coverage"],
+            reliability=plain["reliability"],
+            agreement=plain["agreement"],
+            estimated=None
+            if value is None
+            else Share(value, plain["accuracy_low"], plain["accuracy_high"], votes),
+        )
 
     def cells(self, estimates: bool = True) -> tuple[str, ...]:
         """Its row in a table; the last cell is its estimated accuracy, or its reliability."""
@@ -84,6 +106,11 @@ class FitSummary:
         return self.covered / self.documents if self.documents else 0.0
 
     @property
+    def estimated(self) -> dict[str, Share]:
+        """The accuracies of the sources as the fit has estimated them, where it has."""
+        return {line.name: line.estimated for line in self.sources if line.estimated is not None}
+
+    @property
     def shares(self) -> tuple[float, ...] | None:
         """The class shares that the fit used, where it used any."""
         return None if self.balance is None else self.balance.shares
@@ -105,7 +132,7 @@ class FitSummary:
             "coverage": self.coverage,
             "classes": list(self.classes),
             "labels": list(self.labels),
-            "sources": [asdict(line) for line in self.sources],
+            "sources": [line.to_plain() for line in self.sources],
             "agreement": self.agreement,
             "encoder": self.encoder,
             "epochs": self.epochs,
@@ -125,7 +152,7 @@ class FitSummary:
             covered=plain["covered"],
             classes=tuple(plain["classes"]),
             labels=tuple(plain["labels"]),
-            sources=tuple(SourceLine(**line) for line in plain["sources"]),
+            sources=tuple(SourceLine.from_plain(line) for line in plain["sources"]),
             agreement=plain["agreement"],
             encoder=plain["encoder"],
             epochs=plain["epochs"],
@@ -214,27 +241,19 @@ def summarise(
 def _line(j: int, learner: Learner, votes: Votes, agrees: NDArray[np.bool_]) -> SourceLine:
     cast = votes.voted[:, j]
     count = int(cast.sum())
-    estimate, low, high = estimated_accuracy(learner, j)
+    table = learner.accuracy
+    estimated = None
+    if table is not None and np.isfinite(table[j]).all():
+        value, low, high = table[j].tolist()
+        estimated = Share(value, low, high, count)
     return SourceLine(
         name=votes.sources[j],
         votes=count,
         coverage=count / votes.n if votes.n else 0.0,
         reliability=float(learner.reliability[j]),
         agreement=float(agrees[cast, j].mean()) if count else None,
-        accuracy=estimate,
-        accuracy_low=low,
-        accuracy_high=high,
+        estimated=estimated,
     )
-
-
-def estimated_accuracy(
-    learner: Learner, j: int
-) -> tuple[float, float, float] | tuple[None, None, None]:
-    """The estimated accuracy of a source with its interval, where the method estimates it."""
-    table = learner.accuracy
-    if table is None or not np.isfinite(table[j]).all():
-        return None, None, None
-    return float(table[j, 0]), float(table[j, 1]), float(table[j, 2])
 
 
 def _balance(plain: Mapping[str, Any]) -> ClassBalance:
@@ -256,7 +275,7 @@ def _predicted(classes: tuple[str, ...], labels: tuple[int, ...]) -> str:
 
 def _cells(sources: tuple[SourceLine, ...]) -> list[tuple[str, ...]]:
     """The header and a row for each source, with its estimated accuracy, or its reliability where none is estimated."""
-    estimates = any(line.accuracy is not None for line in sources)
+    estimates = any(line.estimated is not None for line in sources)
     trust = "estimated accuracy" if estimates else "reliability"
     header = ("source", "votes", "coverage", "agreement", trust)
     return [header, *(line.cells(estimates) for line in sources)]

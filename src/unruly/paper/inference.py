@@ -18,7 +18,7 @@ from threadpoolctl import ThreadpoolController
 
 from unruly.features.encoder import Features
 from unruly.findings import Note
-from unruly.learner import BOTH, CLASSIFIER, DENOISER, Epoch, Heads, check_known
+from unruly.learner import Decider, Epoch, Heads, check_known
 from unruly.ledger import GoldUse, Ledger
 from unruly.paper.attention import Attention, cast, outcomes, softmax_by_row
 from unruly.paper.classifier import Classifier
@@ -138,9 +138,9 @@ class CoTrained:
         denoiser = softmax(rule * np.float32(self.sharpness[0]))
         classifier = softmax(text * np.float32(self.sharpness[1]))
         if self.ablation == "rule-only":
-            combined, decided = denoiser, np.full(len(rows), DENOISER, dtype=np.int8)
+            combined, decided = denoiser, np.full(len(rows), Decider.DENOISER, dtype=np.int8)
         elif self.ablation in ("neural-only", "neural-self"):
-            combined, decided = classifier, np.full(len(rows), CLASSIFIER, dtype=np.int8)
+            combined, decided = classifier, np.full(len(rows), Decider.CLASSIFIER, dtype=np.int8)
         else:
             combined, decided = combine(denoiser, classifier, self.ensemble)
         return Heads(denoiser, classifier, combined, decided, a)
@@ -235,7 +235,8 @@ def combine(denoiser: Real, classifier: Real, how: str) -> tuple[Real, NDArray[n
     else:
         combined = _more_confident(denoiser, classifier, silent)
     follows = (combined.argmax(axis=1) == first) & ~silent
-    decided = np.where(follows, np.where(first == second, BOTH, DENOISER), CLASSIFIER)
+    agreed = np.where(first == second, Decider.BOTH, Decider.DENOISER)
+    decided = np.where(follows, agreed, Decider.CLASSIFIER)
     return np.asarray(combined, dtype=np.float32), decided.astype(np.int8)
 
 

@@ -274,11 +274,15 @@ def _changes(
                 changed=changed,
                 reliability_before=None if known[0] is None else known[0].reliability,
                 reliability_after=None if known[1] is None else known[1].reliability,
-                accuracy_before=None if known[0] is None else known[0].accuracy,
-                accuracy_after=None if known[1] is None else known[1].accuracy,
+                accuracy_before=_estimate(known[0]),
+                accuracy_after=_estimate(known[1]),
             )
         )
     return tuple(changes)
+
+
+def _estimate(line: SourceLine | None) -> float | None:
+    return None if line is None or line.estimated is None else line.estimated.value
 
 
 def _named(votes: Votes, name: str) -> NDArray[np.bool_]:
@@ -288,7 +292,7 @@ def _named(votes: Votes, name: str) -> NDArray[np.bool_]:
     j = votes.sources.index(name)
     found = np.asarray(votes.hard[:, j, None] == np.arange(votes.m))
     if j in votes.sets:
-        found |= votes.sets[j] & votes.voted[:, j, None]
+        found |= votes.sets[j]
     return found
 
 

@@ -25,9 +25,9 @@ from unruly.html import (
     rect,
 )
 from unruly.learner import Heads
-from unruly.model.evaluation import majority_shares
 from unruly.report.markup import Chart, board, percent, share_words
 from unruly.statistics import Share, wilson
+from unruly.votes.majority import majority_shares
 from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened
 

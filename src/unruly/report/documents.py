@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from unruly.html import escape
 from unruly.labelmodels.majority_vote import majority_vote
 from unruly.learner import Heads
-from unruly.model.explanation import majority_classes
 from unruly.report.markup import HUES, badge, lacking, paragraph, percent, section
+from unruly.votes.majority import majority_classes
 from unruly.votes.provenance import Match
 from unruly.votes.votes import ABSTAIN, Votes
 

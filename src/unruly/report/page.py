@@ -164,7 +164,7 @@ def _behind(facts: Facts) -> str:
 
 def _estimates(facts: Facts) -> str:
     """What the estimated accuracies are, and what they rest on."""
-    if all(line.accuracy is None for line in facts.summary.sources):
+    if not facts.summary.estimated:
         return "The estimate is the share of its votes that are the final label."
     labels = facts.ledger.used_for(Use.TRAINING)
     gold = f"with {plural(labels, 'true label')}" if labels else "without true labels"

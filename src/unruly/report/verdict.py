@@ -25,7 +25,7 @@ from unruly.html import escape
 from unruly.labelmodels.majority_vote import class_wins
 from unruly.ledger import Use
 from unruly.model.critique import CONFLICT, REPEATS, THIN
-from unruly.model.evaluation import Evaluation, Part, majority_shares, paired_gain
+from unruly.model.evaluation import Evaluation, Part
 from unruly.model.suggestions import LEAST
 from unruly.report.markup import (
     listed,
@@ -37,8 +37,9 @@ from unruly.report.markup import (
     table,
 )
 from unruly.sentences import critique_sentences, sentence
-from unruly.statistics import Share
+from unruly.statistics import Share, paired_difference
 from unruly.texts.columns import counted_from_one
+from unruly.votes.majority import majority_shares
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import listed as listed_names
 from unruly.wording import plural
@@ -344,7 +345,7 @@ def removals(
         changed = (without[rows] != whole[rows]).any(axis=1) & ~bare
         adds = None
         if len(rows) and known is not None and gold is not None:
-            adds = paired_gain((whole - without)[known, gold[known]])
+            adds = paired_difference((whole - without)[known, gold[known]])
         found.append(Removal(name, len(rows), int(bare.sum()), int(changed.sum()), adds))
     return tuple(found)
 

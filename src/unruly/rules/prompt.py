@@ -33,7 +33,7 @@ from unruly.rules.similar import descriptions_of, lines_of
 from unruly.rules.source import Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
-from unruly.votes.summary import tallies
+from unruly.votes.majority import conflicts
 from unruly.votes.votes import Votes
 
 KEYS = ("endpoint", "model", "ask", "answers", "budget", "price", "key_env", "in_flight", "seconds", "max_tokens", "seed", "extra")  # fmt: skip
@@ -420,8 +420,5 @@ def urgency(votes: Votes) -> NDArray[np.int64]:
     >>> urgency(Votes.from_array([[0, 0], [-1, -1], [0, 1]])).tolist()
     [2, 0, 1]
     """
-    found = np.full(votes.n, AGREED)
-    for tally in tallies(votes):
-        voted = np.where(tally.conflict, CONTESTED, AGREED)
-        found[tally.rows] = np.where(tally.cast == 0, UNCOVERED, voted)
-    return found
+    voted = np.where(conflicts(votes), CONTESTED, AGREED)
+    return np.where(votes.covered, voted, UNCOVERED)

@@ -12,8 +12,8 @@ from typing import Any
 
 import unruly
 from unruly.html import escape
+from unruly.learner import Decider
 from unruly.model.fitted import Fitted
-from unruly.model.predictions import DECIDED
 from unruly.serve.messages import MOST_SHOWN, OPTIONS, TOP_K, UNUSED, Limits, version_of
 from unruly.serve.service import ServeSettings
 
@@ -291,7 +291,7 @@ def _predicted(label: Schema) -> dict[str, Schema]:
             "label": {"anyOf": [label, _NULL]},  # null: the text is missing
             "confidence": {"anyOf": [_SHARE, _NULL]},
             "probabilities": {"type": ["object", "null"], "additionalProperties": _SHARE},
-            "decided_by": {"enum": [*DECIDED.values(), None]},
+            "decided_by": {"enum": [*(one.word for one in Decider), None]},
             "votes": _list(_object({"source": _WORDS, "label": named})),
         },
         {"lacking": _list(_object({"source": _WORDS, "column": _WORDS}))},

@@ -336,7 +336,7 @@ def votes_by_label(votes: Votes) -> Counter[tuple[str, str]]:
         source, label = divmod(cell, votes.m)
         found[votes.sources[source], votes.classes[label]] = count
     for j, sets in votes.sets.items():
-        for row in np.flatnonzero(votes.voted[:, j] & sets.any(axis=1)).tolist():
+        for row in np.flatnonzero(sets.any(axis=1)).tolist():
             found[votes.sources[j], votes.label(row, j)] += 1
     return found
 

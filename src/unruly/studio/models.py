@@ -183,19 +183,6 @@ def _aligned(
     return np.ascontiguousarray(proba[:, [theirs.index(name) for name in ours]], np.float32)
 
 
-def source_estimates(summary: FitSummary | None) -> dict[str, Share]:
-    """Each source's estimated accuracy with its interval, from the fit, without gold."""
-    if summary is None:
-        return {}
-    return {
-        line.name: Share(line.accuracy, line.accuracy_low, line.accuracy_high, line.votes)
-        for line in summary.sources
-        if line.accuracy is not None
-        and line.accuracy_low is not None
-        and line.accuracy_high is not None
-    }
-
-
 @dataclass(frozen=True)
 class VoteChange:
     """What one source says of a document under the old rules and under the new ones; None: no vote."""

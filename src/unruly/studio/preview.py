@@ -37,9 +37,9 @@ from unruly.studio.state import (
     State,
     counts_with,
     sample_of,
-    winners,
 )
 from unruly.texts.columns import UNKNOWN
+from unruly.votes.majority import winners
 from unruly.votes.provenance import Match
 
 FILE_KEYS = ("keywords_file", "file")  # whose values are paths

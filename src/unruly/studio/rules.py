@@ -19,11 +19,11 @@ from unruly.statistics import Share, wilson
 from unruly.studio.documents import cards
 from unruly.studio.forms import NoFormError, SourceForm, changed, new_source, with_words
 from unruly.studio.kinds import KINDS, words_in
-from unruly.studio.models import source_estimates
 from unruly.studio.preview import Outcome, Preview, Shown, Wrong, prepare, preview, preview_sampled
-from unruly.studio.state import State, counts_with, winners
+from unruly.studio.state import State, counts_with
 from unruly.studio.training import Job, Trainer
 from unruly.studio.workspace import Workspace
+from unruly.votes.majority import winners
 from unruly.wording import index_of
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def ask_now(trainer: Trainer, name: str) -> None:
 def table(studio: Studio, request: PageRequest) -> Response:
     """All sources with their figures."""
     work, trainer = studio.workspace, studio.trainer
-    rows = source_rows(work.state, source_estimates(trainer.summary()))
+    rows = source_rows(work.state, trainer.estimated())
     by = request.query.get("by", "")
     context = {
         "here": "rules",
@@ -270,7 +270,7 @@ def shown(studio: Studio, request: PageRequest) -> Response:
             lost = _kept(work, saved or "", toml)
         outcome = _outcome(form, toml, state, saved, given)
         if isinstance(outcome, Preview) and not outcome.changed:  # then what the table has
-            fitted = source_estimates(studio.trainer.summary()).get(saved or "")
+            fitted = studio.trainer.estimated().get(saved or "")
             outcome = replace(outcome, by_model=fitted or outcome.by_model)
     except UnrulyError as error:
         outcome = Wrong(error.message or str(error))

@@ -24,6 +24,7 @@ from unruly.statistics import sample_rows
 from unruly.studio.incremental_matching import SourceVotes, TypedVotes
 from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
+from unruly.votes.majority import conflicts, winners
 from unruly.votes.provenance import Match
 from unruly.votes.summary import Summary, summarise
 from unruly.votes.votes import DIGITS, Votes
@@ -122,12 +123,7 @@ class State:
     @cached_property
     def conflict(self) -> NDArray[np.bool_]:
         """(n,): documents whose votes allow no class in common."""
-        if not self.votes.sets:
-            return np.asarray((self.counts > 0).sum(axis=1) > 1)
-        hard = self.votes.hard
-        named = np.stack([(hard == r).sum(axis=1) for r in range(len(self.classes))], axis=1)
-        named += sum(sets.astype(np.int64) for sets in self.votes.sets.values())
-        return np.asarray(named.max(axis=1) < self.votes.voted.sum(axis=1))
+        return conflicts(self.votes)
 
     @property
     def labels(self) -> NDArray[np.int64]:
@@ -226,23 +222,6 @@ def _sample(state: State, most: int) -> Sample:
 def no_votes(corpus: Corpus, classes: tuple[str, ...]) -> Votes:
     """The votes of no source at all."""
     return Votes(np.zeros((len(corpus), 0), np.int8), (), classes, corpus.ids.alias("id"))
-
-
-def winners(counts: NDArray[Any]) -> NDArray[np.int64]:
-    """(n,): the class with most votes, -1 where there is none or several tie.
-
-    >>> winners(np.array([[2, 1], [1, 1], [0, 0]])).tolist()
-    [0, -1, -1]
-    """
-    best, found = counts[:, 0].copy(), np.zeros(len(counts), np.int64)
-    tied = best == 0
-    for number in range(1, counts.shape[1]):  # numpy is slow along an axis as short as this
-        more = counts[:, number] > best
-        tied = np.where(more, False, tied | (counts[:, number] == best))
-        found[more] = number
-        best = np.maximum(best, counts[:, number])
-    found[tied] = UNKNOWN
-    return found
 
 
 def counts_with(

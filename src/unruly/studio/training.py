@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from unruly.errors import InputError, UnrulyError
 from unruly.ledger import Use
 from unruly.rules.matching import VoteCache
-from unruly.statistics import sample_rows
+from unruly.statistics import Share, sample_rows
 from unruly.studio.documents import cards
 from unruly.studio.filters import Filter
 from unruly.studio.models import (
@@ -205,6 +205,11 @@ class Trainer:
     def summary(self) -> FitSummary | None:
         """The fit summary of the shown model."""
         return None if self.current is None else self._summary(self.current)
+
+    def estimated(self) -> dict[str, Share]:
+        """The accuracies of the sources as the shown model's fit has estimated them."""
+        summary = self.summary()
+        return {} if summary is None else summary.estimated
 
     def summaries(self) -> dict[Path, FitSummary]:
         """The fit summaries of the shown model and the one before it."""

@@ -41,6 +41,7 @@ from unruly.wording import listed
 ID = "id"
 SLICE = 250_000  # documents written at a time
 ENDINGS = ".parquet, .csv, .tsv or .jsonl"
+PARQUET = (".parquet", ".pq")
 KEY = "unruly.votes"
 VERSION = 1
 LONG = ("task", "worker", "label")
@@ -52,7 +53,7 @@ def write_votes(votes: Votes, path: Path, *, defuse: bool = False) -> None:
     With `defuse`, cells of CSV that a spreadsheet would run as a formula get an apostrophe.
     """
     kind = path.suffix.lower()
-    if kind in {".parquet", ".pq"}:
+    if kind in PARQUET:
         write_parquet(votes, path)
         return
     if kind not in {".csv", ".tsv", ".jsonl", ".ndjson"}:
@@ -75,7 +76,7 @@ def write_votes(votes: Votes, path: Path, *, defuse: bool = False) -> None:
 
 def read_votes(path: Path, classes: Sequence[str] | None = None) -> Votes:
     """Votes from a file; class names that are not listed are sorted, numbers stay numbers."""
-    if ending(path) in {".parquet", ".pq"}:
+    if ending(path) in PARQUET:
         return read_parquet(path, classes)
     table = open_table(path)
     if isinstance(table, JsonTable) and table.left_out:
@@ -120,20 +121,27 @@ class LossWarning(UserWarning):
     """A file of votes does not keep all that is known of them."""
 
 
-def _warn_of_loss(votes: Votes, path: Path, *, partial: bool = True) -> None:
-    """Say what a file of single classes does not keep; with `partial`, it has partial votes in words."""
-    shares = [source for source in votes.soft if votes.shares_differ(source)]
+def loss(votes: Votes, path: Path, *, partial: bool = True) -> str:
+    """What a file does not keep of these votes, and what to do; nothing where it keeps all.
+
+    With `partial`, it has partial votes in words.
+    """
+    if path.suffix.lower() in PARQUET:
+        return ""
+    graded = [source for source in votes.soft if votes.graded(source)]
     sets = [votes.sources[j] for j in votes.sets]
     unasked = [source for source, missing in votes.unasked.items() if missing.any()]
-    lost = [f"the probabilities of {listed(shares, 3)}"] if shares else []
+    lost = [f"the probabilities of {listed(graded, 3)}"] if graded else []
     lost += [f"the partial votes of {listed(sets, 3)}"] if sets and not partial else []
     lost += [f"which documents {listed(unasked, 3)} was not asked about"] if unasked else []
-    if lost:
-        warnings.warn(
-            f"{path} does not hold {' and '.join(lost)}: write .parquet to keep everything",
-            LossWarning,
-            stacklevel=4,
-        )
+    if not lost:
+        return ""
+    return f"{path} does not hold {' and '.join(lost)}: write .parquet to keep everything"
+
+
+def _warn_of_loss(votes: Votes, path: Path, *, partial: bool = True) -> None:
+    if line := loss(votes, path, partial=partial):
+        warnings.warn(line, LossWarning, stacklevel=4)
 
 
 def _refuse_partial(

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, vstack
 
 from unruly.errors import InputError
 from unruly.statistics import ratio
-from unruly.votes.votes import ABSTAIN, EVEN, Votes
+from unruly.votes.votes import ABSTAIN, VoteKind, Votes, is_even
 from unruly.wording import plural
 
 WORTHWHILE = 3  # documents for each distinct row, on average: with fewer, merging does not pay
@@ -93,7 +93,7 @@ class SparseVotes:
     def partial(self) -> NDArray[np.bool_]:
         """(v,): entries of partial votes: equal shares of some of the classes."""
         size = np.bincount(self._vote)[self._vote]  # (v,): classes that the entry's vote names
-        uneven = np.abs(self.onehot.data * size - 1) >= EVEN
+        uneven = ~is_even(self.onehot.data, size)
         other = np.bincount(self._vote, uneven)[self._vote] > 0  # a soft vote that is not even
         return np.asarray((size > 1) & (size < self.m) & ~other, np.bool_)
 
@@ -240,7 +240,8 @@ class DistinctVotes:
             )
         # From the matrix itself, so that a million documents are not laid out before they are merged.
         matrix, inverse = votes.matrix, None
-        if not votes.unasked and _certain(votes):
+        single = all((kind <= VoteKind.SINGLE).all() for kind in votes.kinds.values())
+        if not votes.unasked and single:
             digits = (matrix[:, j].astype(np.intp) - ABSTAIN for j in range(votes.k))
             inverse = _same_rows(digits, votes.n, votes.m)
         if inverse is None:
@@ -336,15 +337,6 @@ def _soft(votes: Votes) -> csr_array:
                 dense[voted, j, matrix[voted, j]] = 1.0
         parts.append(csr_array(dense.reshape(len(matrix), -1)))
     return csr_array(vstack(parts, format="csr"))
-
-
-def _certain(votes: Votes) -> bool:
-    """Whether every soft vote gives all to one class, and so is a vote for it."""
-    for source, shares in votes.soft.items():
-        cast = shares[votes.voted[:, votes.sources.index(source)]]
-        if not ((cast.max(axis=1, initial=0) == 1) & (cast.sum(axis=1) == 1)).all():
-            return False
-    return True
 
 
 def _same_rows(columns: Iterable[NDArray[np.intp]], n: int, m: int) -> NDArray[np.intp] | None:

@@ -11,7 +11,6 @@ is the share of documents with such a vote, and "Unasked" of those that the sour
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -23,104 +22,11 @@ from unruly.errors import InputError, need
 from unruly.html import html_table
 from unruly.statistics import Interval, Share, clustered, wilson
 from unruly.texts.columns import check_labels, label_numbers, warn_if_counted_from_one
+from unruly.votes.majority import Tally, sums, tallies
 from unruly.votes.votes import ABSTAIN, DIGITS, Votes
 from unruly.wording import aligned, listed, plural
 
-BLOCK_CELLS = 1 << 21  # cells of the matrix looked at together
 _MOST_CLASSES = 4  # named in a row of the table
-FEW_CLASSES = 12  # up to these, a pass over the block for each class is faster
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """The counts of one block of documents, b of them."""
-
-    rows: slice  # which documents
-    block: NDArray[np.int8]  # (b, k): their votes
-    counts: NDArray[np.float64]  # (b, m): votes for each class, a partial one in equal parts
-    named: NDArray[np.int64]  # (b, m): votes that name each class, alone or among others
-    by_source: NDArray[np.int64]  # (k, m): votes of each source that name each class
-    cast: NDArray[np.int64]  # (b,): how many sources voted
-
-    @property
-    def winner(self) -> NDArray[np.intp]:
-        """(b,): the class with most votes, the first of them in a tie."""
-        return np.asarray(self.counts.argmax(axis=1))
-
-    @property
-    def leaders(self) -> NDArray[np.intp]:
-        """(b,): how many classes share the most votes; meaningless where nobody voted."""
-        return np.asarray((self.counts == self.counts.max(axis=1, keepdims=True)).sum(axis=1))
-
-    @property
-    def conflict(self) -> NDArray[np.bool_]:
-        """(b,): whether there is no class that all votes allow."""
-        return np.asarray(self.named.max(axis=1, initial=0) < self.cast)
-
-    @property
-    def shares(self) -> NDArray[np.float64]:
-        """(b, m): 1 for the class with most votes, in equal parts where several tie, 0 where nobody voted."""
-        most = self.counts.max(axis=1, keepdims=True)
-        leads = (self.counts == most) & (most > 0)
-        return np.asarray(leads / np.maximum(leads.sum(axis=1, keepdims=True), 1))
-
-
-def tallies(votes: Votes, block_cells: int = BLOCK_CELLS) -> Iterator[Tally]:
-    """Block after block of documents."""
-    step = max(1, block_cells // max(1, votes.k, votes.m))
-    count = _by_passes if votes.m <= FEW_CLASSES else _by_cells
-    for start in range(0, votes.n, step):
-        block = votes.matrix[start : start + step]
-        counts, by_source = count(block, votes.m)
-        rows = slice(start, start + len(block))
-        tally = Tally(rows, block, counts.astype(np.float64), counts, by_source, counts.sum(axis=1))
-        yield _with_sets(tally, votes) if votes.sets else tally
-
-
-def _with_sets(tally: Tally, votes: Votes) -> Tally:
-    """The tally with partial votes counted for all their classes instead of the first."""
-    counts, named, by_source = tally.counts.copy(), tally.named.copy(), tally.by_source.copy()
-    for j, all_sets in votes.sets.items():
-        sets = all_sets[tally.rows]
-        rows = np.flatnonzero(sets.any(axis=1))
-        some = sets[rows]  # (p, m)
-        first = tally.block[rows, j].astype(np.intp)
-        counts[rows] += some / np.maximum(some.sum(axis=1, keepdims=True), 1)
-        counts[rows, first] -= 1
-        named[rows] += some
-        named[rows, first] -= 1
-        by_source[j] += some.sum(axis=0) - np.bincount(first, minlength=votes.m)
-    return Tally(tally.rows, tally.block, counts.round(DIGITS), named, by_source, tally.cast)
-
-
-def sums(cells: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(b,) and (k,): the true cells of each row and of each column.
-
-    As products with ones, which is several times faster than `sum`; a block is far too small for
-    float32 to miscount.
-    """
-    ones = cells.astype(np.float32)
-    by_row = ones @ np.ones(cells.shape[1], dtype=np.float32)
-    by_column = np.ones(cells.shape[0], dtype=np.float32) @ ones
-    return by_row.astype(np.int64), by_column.astype(np.int64)
-
-
-def _by_passes(block: NDArray[np.int8], m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    counts = np.empty((block.shape[0], m), dtype=np.int64)
-    by_source = np.empty((block.shape[1], m), dtype=np.int64)
-    for r in range(m):
-        counts[:, r], by_source[:, r] = sums(block == r)
-    return counts, by_source
-
-
-def _by_cells(block: NDArray[np.int8], m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    size, k = block.shape
-    cell = np.flatnonzero(block.ravel() != ABSTAIN)
-    row, source = np.divmod(cell, max(1, k))
-    label = block.ravel()[cell].astype(np.int64)
-    counts = np.bincount(row * m + label, minlength=size * m).reshape(size, m)
-    by_source = np.bincount(source * m + label, minlength=k * m).reshape(k, m)
-    return counts, by_source
 
 
 @dataclass(frozen=True)
@@ -367,9 +273,8 @@ class _Counts:
         self.covered += int((cast > 0).sum())
         self.overlapped += int(several.sum())
         self.conflicted += int(conflict.sum())
-        tie = (cast > 0) & (tally.leaders > 1)
-        self.ties += int(tie.sum())
         shares = tally.shares
+        self.ties += int(((shares > 0).sum(axis=1) > 1).sum())
         self.wins += shares.sum(axis=0)
         if truth is not None:
             self.checked += _columns(truth >= 0, voted)

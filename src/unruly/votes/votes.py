@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,20 @@ Columns = str | int | slice | Sequence[str] | Sequence[int] | Sequence[bool] | N
 EVEN = 1e-4  # shares that differ by less, relatively, are equal
 DIGITS = 9  # counts of votes are rounded to these, so that three thirds of a vote tie with one vote
 SLACK = 0.01  # how far from 1 the shares of a soft vote may sum: some are rounded
+
+
+class VoteKind(IntEnum):
+    """What the shares of a soft vote say."""
+
+    NONE = 0  # nothing: the source abstains
+    SINGLE = 1  # one class
+    PARTIAL = 2  # one of some classes, in equal shares
+    GRADED = 3  # probabilities, equal ones of all classes included
+
+
+def is_even(shares: NDArray[np.floating], size: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Where a share is that of one among `size` classes with equal shares."""
+    return np.asarray(np.abs(shares * size - 1) < EVEN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,20 +296,31 @@ class Votes:
         return float(self.covered.mean()) if self.n else 0.0
 
     @cached_property
+    def kinds(self) -> Mapping[str, NDArray[np.int8]]:
+        """Source with shares in `soft` -> (n,): the `VoteKind` of each of its votes."""
+        found = {}
+        for name, shares in self.soft.items():
+            some = shares > 0  # (n, m); NaN is not
+            size = some.sum(axis=1)
+            even = (is_even(shares, size[:, None]) | ~some).all(axis=1)
+            kind = np.full(self.n, VoteKind.GRADED, np.int8)
+            kind[(size > 1) & (size < self.m) & even] = VoteKind.PARTIAL
+            kind[shares.max(axis=1, initial=0) > 1 - EVEN] = VoteKind.SINGLE
+            kind[~self.voted[:, self.sources.index(name)]] = VoteKind.NONE
+            found[name] = kind
+        return found
+
+    @cached_property
     def sets(self) -> Mapping[int, NDArray[np.bool_]]:
         """Source -> (n, m): the classes of its partial votes, no class where a vote is not partial.
 
         Sources without a partial vote are left out.
         """
         found = {}
-        for name, shares in self.soft.items():
-            some = shares > 0  # (n, m); NaN is not
-            size = some.sum(axis=1)
-            even = (np.abs(shares * size[:, None] - 1) < EVEN) | ~some
-            partial = (size > 1) & (size < self.m) & even.all(axis=1)
-            j = self.sources.index(name)
-            if (partial & self.voted[:, j]).any():
-                found[j] = some & partial[:, None]
+        for name, kind in self.kinds.items():
+            partial = kind == VoteKind.PARTIAL
+            if partial.any():
+                found[self.sources.index(name)] = (self.soft[name] > 0) & partial[:, None]
         return found
 
     @cached_property
@@ -307,13 +333,9 @@ class Votes:
             matrix[sets.any(axis=1), j] = ABSTAIN
         return matrix
 
-    def shares_differ(self, source: str) -> bool:
-        """Whether a soft vote of the source is neither for one class nor partial: it has probabilities to keep."""
-        j = self.sources.index(source)
-        cast = self.voted[:, j]
-        if j in self.sets:
-            cast = cast & ~self.sets[j].any(axis=1)
-        return bool((self.soft[source][cast].max(axis=1, initial=0) < 1 - EVEN).any())
+    def graded(self, source: str) -> bool:
+        """Whether some vote of the source has probabilities that its class names do not tell."""
+        return source in self.kinds and bool((self.kinds[source] == VoteKind.GRADED).any())
 
     def agrees(
         self, answers: NDArray[np.integer[Any]], rows: slice = slice(None)
@@ -362,12 +384,9 @@ class Votes:
 
     def counts(self) -> NDArray[np.float64]:
         """(n, m): how many sources voted for each class; a partial vote counts in equal parts."""
-        counts = np.zeros((self.n, self.m))
-        for r in range(self.m):
-            counts[:, r] = (self.hard == r).sum(axis=1)
-        for sets in self.sets.values():
-            counts += sets / np.maximum(sets.sum(axis=1, keepdims=True), 1)
-        return counts.round(DIGITS) if self.sets else counts
+        from unruly.votes.majority import vote_counts
+
+        return vote_counts(self)
 
     def take(self, rows: ArrayLike) -> Votes:
         """The same votes for some documents only: row numbers, or a mask. The rules stay known."""
