@@ -58,6 +58,20 @@ def test_a_vote_speaks_for_its_class_against_all_others_alike(seed: int, m: int)
         assert others == pytest.approx(np.repeat(others[:, :1], m - 1, axis=1))
 
 
+def test_classes_of_a_partial_vote_are_no_false_alarms_of_each_other() -> None:
+    """Of 30 documents of each class, "b or c" is voted on all of b and c, and on three of a."""
+    votes = Votes.from_array(np.full((90, 1), -1), classes=["a", "b", "c"])
+    shares = np.full((90, 3), np.nan, np.float32)
+    shares[27:] = [0, 0.5, 0.5]
+    matrix = np.where(np.isnan(shares[:, :1]), -1, 1).astype(np.int8)
+    votes = replace(votes, matrix=matrix, soft={votes.sources[0]: shares})
+    q = np.repeat(np.eye(3), 30, axis=0)
+    found = source_behaviour(SparseVotes.of(votes), q, np.ones(90))
+    opinion = 0.5 * (found.opinion[0, 1] + found.opinion[0, 2])  # what the vote adds
+    assert opinion[1] == pytest.approx(opinion[2])
+    assert opinion[1] - opinion[0] > 1.5  # 15 of 30 against 1.5 of 30, shrunk
+
+
 @given(st.integers(0, 100), st.integers(2, 4))
 def test_documents_that_a_source_never_saw_do_not_count_as_its_abstentions(
     seed: int, m: int

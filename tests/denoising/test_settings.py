@@ -31,4 +31,4 @@ def test_both_ends_of_a_range_belong_to_it(
 
 def test_settings_are_given_by_name() -> None:
     with pytest.raises(TypeError, match="positional"):
-        Settings(64)  # type: ignore[misc]
+        Settings(64)  # type: ignore[call-arg]

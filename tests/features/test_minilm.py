@@ -127,6 +127,7 @@ def test_word_vectors_that_changed_since_are_refused(
         shutil.copy(find_weights() / file, tmp_path / file)
     once = MiniLM(layers=(1,), folder=tmp_path).encode(["a film"])
     vectors = minilm.WordVectors.learn(tmp_path / "model.safetensors").table
+    assert isinstance(vectors, np.memmap)
     token = MiniLM(folder=tmp_path).tokenizer.token_to_id("film")
     flip(tmp_path / "model.safetensors", vectors.offset + 4 * 384 * token)
     again = MiniLM(layers=(1,), folder=tmp_path)

@@ -60,7 +60,7 @@ def test_quick_differs_from_the_paper_in_what_saves_epochs() -> None:
 def test_settings_are_given_by_name() -> None:
     """Numbers in a row would tell a reader nothing, and a new setting would move the others."""
     with pytest.raises(TypeError, match="positional"):
-        PaperSettings(64)  # type: ignore[misc]
+        PaperSettings(64)  # type: ignore[misc, arg-type]
 
 
 def test_unknown_data_set_is_refused_with_a_suggestion() -> None:

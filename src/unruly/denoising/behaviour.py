@@ -7,14 +7,16 @@
                = sum_{z != c} n_jzc / sum_{z != c} d_z       y != c    P(source j votes c | another class)
 
 A vote for c speaks for c against all other classes alike: its evidence is how much likelier source j votes c where c is
-true than where it is not (a hit rate and a false-alarm rate). Which wrong class a source is drawn to is not learnt: with
-posteriors for true classes, that teaches a rare class to take over its neighbours' documents (a full matrix, as Dawid
-and Skene have it, costs one to three points with three classes or more). Document i counts w_i times. One more vote for
-each class, spread as the documents are, keeps a source with two votes from claiming certainty; a = 4 more votes that
+true than where it is not, a hit rate and a false-alarm rate. Which wrong class a source is drawn to is not learnt: from
+posteriors in place of true classes, that teaches a rare class to take over its neighbours' documents (full matrices, as
+Dawid and Skene have them, cost one to three points with three classes or more). Document i counts w_i times. One more vote
+for each class, spread as the documents are, keeps a source with two votes from claiming certainty; a = 4 more votes that
 are right say that rules are written to be right, which matters on a handful of documents. The sum runs over
 all documents, so that a source which is silent on a class counts as evidence against it when it votes; a
-document that the source was never asked about counts in neither sum. A partial vote counts in equal parts
-for its classes.
+document that the source was never asked about counts in neither sum.
+
+A partial vote, or a soft one, counts for its classes by their shares. Classes that a source names together are no false
+alarms of each other: each of them has its own rate n_jyc / d_y.
 
 Sources that repeat each other share one weight:
 
@@ -76,17 +78,12 @@ def source_behaviour(votes: SparseVotes, q: Real64, mass: Real64) -> Behaviour:
     extra = total / max(float(total.sum()), 1e-9)  # (y, 1): s
     if votes.unasked is not None:
         total = total - (votes.unasked.T @ weighted)[:, :, None]  # (k, y, 1)
-    right = np.eye(m)
-    cast = counts.transpose(0, 2, 1) + extra * (1 + _RIGHT * right)  # (k, y, c): n
-    seen = (
-        total + (m + _RIGHT) * extra + 0 * right
-    )  # (y, c), or (k, y, c) where some were not asked: d
-    wrong = 1 - right
-    false_alarms = (cast * wrong).sum(axis=-2, keepdims=True)  # (k, 1, c)
-    elsewhere = (seen * wrong).sum(axis=-2, keepdims=True)
-    rates = np.where(
-        right > 0, cast / np.maximum(seen, 1e-9), false_alarms / np.maximum(elsewhere, 1e-9)
-    )
+    cast = counts.transpose(0, 2, 1) + extra * (1 + _RIGHT * np.eye(m))  # (k, y, c): n
+    seen = np.broadcast_to(total + (m + _RIGHT) * extra, cast.shape)  # (k, y, c): d
+    own = votes.named_together  # (k, y, c)
+    false_alarms = np.where(own, 0, cast).sum(axis=1, keepdims=True)  # (k, 1, c)
+    elsewhere = np.where(own, 0, seen).sum(axis=1, keepdims=True)
+    rates = np.where(own, cast, false_alarms) / np.maximum(np.where(own, seen, elsewhere), 1e-9)
     rates = np.maximum(rates, _LEAST)
     return Behaviour(rates, redundancy_discount(votes, q, rates))
 

@@ -125,6 +125,22 @@ class SparseVotes:
         named = csr_array((self.onehot.data, (cell, self.source)), (len(cell), self.k))
         return np.asarray((named.T @ named).toarray())
 
+    @cached_property
+    def named_together(self) -> NDArray[np.bool_]:
+        """(k, m, m): whether some vote of the source names both classes, as a partial or a soft one does; each with itself.
+
+        >>> SparseVotes.of(Votes.from_array([[0], [1]])).named_together.astype(int).tolist()
+        [[[1, 0], [0, 1]]]
+        """
+        found = np.tile(np.eye(self.m, dtype=np.bool_), (self.k, 1, 1))
+        several = (
+            np.bincount(self._vote)[self._vote] > 1
+        )  # (v,): entries of votes that name more than one class
+        for j in np.unique(self.source[several]):
+            named = self.onehot[:, j * self.m : (j + 1) * self.m] != 0  # (n, m)
+            found[j] |= (named.T.astype(np.float64) @ named.astype(np.float64)).toarray() > 0
+        return found
+
     def of_source(self, j: int) -> SourceVotes:
         """The votes of one source alone."""
         order, starts = self._by_source
