@@ -37,6 +37,7 @@ class ClassBalance:
     depends: float | None = None  # share of answers that other plausible shares would change
     left_open: tuple[str, ...] = ()  # nothing was stated of these: the votes divide their share
     added_up_to: float | None = None  # what rough shares that were stated summed to, if not to 1
+    predicted: tuple[float, ...] = ()  # of the training documents; () where it is not known
 
 
 @dataclass(frozen=True)

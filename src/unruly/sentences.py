@@ -42,6 +42,7 @@ from unruly.findings import (
 from unruly.wording import listed, plural
 
 _MOST_SHARES = 12  # in one line
+_FAR = 1.5  # times the stated odds: predicted shares further off are named
 _MOST_IDLE = 8  # rules that decide nothing which are shown one by one
 _EXAMPLES = 3  # that a line names
 _MANY_CLASSES = 4  # with votes of one source each, from which one sentence tells of all
@@ -365,6 +366,7 @@ def _balance(note: ClassBalance) -> str:
     other = "Shares near these" if note.origin is BalanceOrigin.STATED else "Other plausible shares"
     second = f"{other} would change {note.depends:.1%} of the predictions"
     if note.origin is BalanceOrigin.STATED and note.left_open != note.classes:
+        second += _pulled_away(note)
         second += "; if these are exact, say so (exact = true, or exactly in --prior)"
     if note.origin is BalanceOrigin.ASSUMED:
         second += (
@@ -373,6 +375,22 @@ def _balance(note: ClassBalance) -> str:
     elif note.origin is BalanceOrigin.LABELS:
         second += "; more labels (`unruly label`) make it fewer"
     return f"{first}.\n{second}."
+
+
+def _pulled_away(note: ClassBalance) -> str:
+    """The classes that are predicted clearly more or less often than stated: votes and texts outweigh the statement."""
+
+    def odds(share: float) -> float:
+        return share / max(1 - share, 1e-9)
+
+    pairs = zip(note.classes, note.predicted, note.shares, strict=True) if note.predicted else ()
+    away = [
+        f"{name} {predicted:.1%}"
+        for name, predicted, share in pairs
+        if name not in note.left_open
+        and max(odds(predicted), odds(share)) > _FAR * min(odds(predicted), odds(share))
+    ]
+    return f". Votes and texts outweigh them: predicted are {listed(away)}" if away else ""
 
 
 def _some_shares(note: ClassBalance, names: tuple[str, ...]) -> str:

@@ -196,16 +196,23 @@ def _balance_fact(
     labels: int,
     stated: StatedBalance | None,
 ) -> ClassBalance:
-    """The shares that were used, and how many answers others, about as likely, would change."""
+    """The shares that were used, those of the answers, and how many answers other shares, about as likely, would change.
+
+    Stated shares may be just right, so meeting them is one of the others.
+    """
     rows = sample_rows(len(fitted.q), TRIED)
     scores = fitted.scores[rows]
     answers = (scores + fitted.b).argmax(axis=1)
-    changed = np.zeros(len(rows), dtype=np.bool_)
     known = fitted.balance
-    for shift in shifts:
-        changed |= (scores + fitted.b + shift).argmax(axis=1) != answers
-    used = np.zeros(len(classes))
+    others = [fitted.b + shift for shift in shifts]
+    if known.origin is BalanceOrigin.STATED:
+        others.append(match_marginals(scores, known.shares, fitted.b, EXACT))
+    changed = np.zeros(len(rows), dtype=np.bool_)
+    for b in others:
+        changed |= (scores + b).argmax(axis=1) != answers
+    used, predicted = np.zeros(len(classes)), np.zeros(len(classes))
     used[named] = known.shares
+    predicted[named] = np.bincount(answers, minlength=len(named)) / max(len(rows), 1)
     return ClassBalance(
         classes=classes,
         shares=tuple(used.tolist()),
@@ -216,6 +223,7 @@ def _balance_fact(
         depends=None if math.isinf(known.labels) else float(changed.mean()),
         left_open=_left_open(stated, classes),
         added_up_to=None if stated is None else stated.added_up_to,
+        predicted=tuple(predicted.tolist()),
     )
 
 
