@@ -26,6 +26,7 @@ from unruly.paper.settings import PaperSettings
 from unruly_lab.bench.datasets import Dataset, folder_of
 from unruly_lab.bench.paper_figures import known
 from unruly_lab.bench.runs import GIVEN
+from unruly_lab.paper_settings import best_settings
 from unruly_lab.peers.bert_mlp import FittedMlp, Mlp, majority
 from unruly_lab.peers.paper import FittedPaper, PapersMethod
 from unruly_lab.peers.systems import TrainingData
@@ -73,7 +74,7 @@ def systems(name: str, n: int) -> Iterator[tuple[str, PapersMethod | None]]:
     """Neural-only, and ever more of BERT-MLP's settings; None is BERT-MLP."""
     mlp = Mlp()
     paper = known(name)
-    settings = PaperSettings.best(paper) if paper else PaperSettings()
+    settings = best_settings(paper) if paper else PaperSettings()
     settings = replace(settings, ablation="neural-only")
     yield "Neural-only", PapersMethod(settings)
     changes: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -3,7 +3,7 @@
     python lab/benchmarks/protocol.py --data DIR [--datasets youtube,...] [--encoder minilm] [--rows N] [--seeds 5]
                                       [--attention voters] [--json]
 
-For each data set and seed, `PaperSettings.best(data set)` is trained, and an epoch is kept in three ways:
+For each data set and seed, `best_settings(data set)` is trained, and an epoch is kept in three ways:
     last       the last of 500 epochs; no gold
     by votes   by held-out votes, patience 50; no gold
     by gold    by accuracy on the gold validation labels, as in the paper: the same training as `last`
@@ -31,6 +31,7 @@ from unruly.paper.training_set import prepare
 from unruly.texts.columns import UNKNOWN
 from unruly_lab.bench.datasets import Dataset, Split, folder_of
 from unruly_lab.bench.runs import GIVEN
+from unruly_lab.paper_settings import best_settings
 
 SETS = "youtube,imdb,yelp,agnews,spouse,spouse_bert"
 WAYS = ("last", "by votes", "by gold")
@@ -63,7 +64,7 @@ def main() -> None:
         folder = folder_of(args.data, name)
         encoder = GIVEN if folder.brings_features else args.encoder
         dataset = folder.load(encoder, args.rows, FeatureCache())
-        settings = PaperSettings.best(name)
+        settings = best_settings(name)
         settings = replace(settings, epochs=args.epochs, attention=args.attention)
         runs = [trained(dataset, settings, seed) for seed in range(args.seeds)]
         found[name] = {way: [run[way] for run in runs] for way in WAYS}
@@ -109,7 +110,6 @@ def last_and_gold(dataset: Dataset, settings: PaperSettings, seed: int) -> tuple
         settings,
         hidden=np.zeros(seen.n, np.bool_),
         clean=nothing,
-        targets=None,
         weights=None,
     )
     best, by_gold = -1.0, None

@@ -4,8 +4,8 @@
     python lab/benchmarks/training.py --scaling [--json]
 
 For each data set, one thread, each contestant in a process of its own:
-  paper    PaperSettings.best(data set): 500 full-batch epochs, the last one kept; no gold
-  quick    PaperSettings.quick(): mini-batches, stopped early by held-out votes; no gold
+  paper    best_settings(data set): 500 full-batch epochs, the last one kept; no gold
+  quick    QUICK: mini-batches, stopped early by held-out votes; no gold
   default  WeakClassifier() on the same features; no gold
   authors  the training code of the paper's authors, from a checkout of their repository (weakrules/
            Denoise-multi-weak-sources), driven as their own script does: 500 epochs, each followed by a
@@ -44,6 +44,7 @@ from unruly.progress import SILENT
 from unruly.votes.votes import Votes
 from unruly_lab.bench.datasets import folder_of
 from unruly_lab.bench.runs import GIVEN
+from unruly_lab.paper_settings import QUICK, best_settings
 
 DATA_SETS = ("spouse_bert", "youtube", "yelp", "spouse", "agnews", "imdb")
 Split = tuple[Features, Votes, NDArray[np.int64]]
@@ -126,7 +127,7 @@ def _costs(args: argparse.Namespace) -> list[dict[str, Any]]:
 def _measure(args: argparse.Namespace, who: str, data: str) -> Cost:
     train, valid, test = _splits(args.data, data, args.encoder)
     if who == "authors":
-        accuracy, seconds = _authors(args.authors, PaperSettings.best(data), train, valid, test)
+        accuracy, seconds = _authors(args.authors, best_settings(data), train, valid, test)
         epochs, gold = 500, "choice of the epoch"
     else:
         learner, seconds = _ours(who, data, train)
@@ -146,13 +147,13 @@ def _splits(folder: Path, name: str, encoder: str) -> list[Split]:
 
 
 def _ours(who: str, data: str, train: Split) -> tuple[Learner, float]:
-    paper = PaperSettings.best(data)
+    paper = best_settings(data)
     if who == "default":
         model = WeakClassifier(keep_documents=0)
         start = time.process_time()
         model.fit(train[0], train[1], progress=SILENT)
         return model.fitted.learner, time.process_time() - start
-    settings = paper if who == "paper" else replace(PaperSettings.quick(), hidden=paper.hidden)
+    settings = paper if who == "paper" else replace(QUICK, hidden=paper.hidden)
     start = time.process_time()
     learner = cotrain(train[0], train[1], settings)
     return learner, time.process_time() - start
@@ -244,7 +245,7 @@ def _scaled(n: int, k: int, m: int, width: int = 64, epochs: int = 2) -> None:
         del values
         features = Features((Block("generated", np.load(path, mmap_mode="r")),))
         votes = Votes.from_array(matrix, classes=[str(r) for r in range(m)])
-        settings = replace(PaperSettings.quick(), batch_size=1024, epochs=epochs, selection="last")
+        settings = replace(QUICK, batch_size=1024, epochs=epochs, selection="last")
         begin = time.process_time()
         cotrain(features, votes, settings)
         seconds = (time.process_time() - begin) / epochs

@@ -11,7 +11,6 @@ from tests.denoising.planted import drawn, skewed
 
 from unruly.denoising.accuracy import (
     balance_spread,
-    effective_votes,
     other_shifts,
     vote_accuracy,
 )
@@ -181,10 +180,3 @@ def test_the_spread_is_how_far_b_moves_for_other_shares() -> None:
             (after - mass) / step + move / 20.0, shares - mass, atol=1e-3 * np.abs(move).max()
         )
     np.testing.assert_allclose(balance_spread(moves), np.einsum("ac,ad->cd", moves, moves) / 2)
-
-
-def test_votes_that_err_together_tell_less_the_more_they_are() -> None:
-    assert effective_votes(1) == 1
-    assert effective_votes(0.5) == 0.5  # part of a soft vote
-    assert effective_votes(2) == pytest.approx(2 / 1.03)
-    assert effective_votes(10**9) == pytest.approx(1 / 0.03, rel=1e-6)

@@ -50,7 +50,6 @@ class Toy:
             settings,
             hidden=np.zeros(30, dtype=bool),
             clean=check_labels(self.clean, 30, M),
-            targets=None,
             weights=self.weight,
         )
         run = Epochs(data, self.votes, settings, seed)
@@ -177,7 +176,6 @@ def test_an_epoch_counts_the_labels_that_it_changed(batch_size: int | None) -> N
             settings,
             hidden=np.zeros(30, dtype=bool),
             clean=check_labels(None, 30, M),
-            targets=None,
             weights=None,
         )
         run = Epochs(data, toy.votes, settings, seed)

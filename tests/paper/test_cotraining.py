@@ -421,7 +421,7 @@ def test_features_of_other_documents_are_refused() -> None:
         cotrain(features.take(np.arange(299)), votes, SHORT)
 
 
-# --- clean labels, targets, weights -----------------------------------------------------------------
+# --- clean labels, weights --------------------------------------------------------------------------
 
 
 def share(gold: NDArray[np.int64], part: float, seed: int) -> NDArray[np.int64]:
@@ -488,28 +488,13 @@ def test_bad_clean_labels_are_refused() -> None:
         cotrain(features, votes, SHORT, clean=gold[:5])
 
 
-def test_targets_take_the_place_of_pseudo_labels() -> None:
-    features, votes, gold = planted()
-    targets = np.eye(2)[1 - gold] * 0.98 + 0.01  # the opposite of the truth
-    learner = cotrain(features, votes, SHORT, targets=targets)
-    assert (learner.heads(features, votes).classifier.argmax(1) == gold).mean() < 0.1
-    assert not any(epoch.changed for epoch in learner.history)
-
-
 def test_documents_of_no_weight_take_no_part_in_supervision() -> None:
     features, votes, gold = planted()
-    targets = np.eye(2)[gold]
     wrong = np.arange(300) < 150
-    targets[wrong] = targets[wrong][:, ::-1]
-    learner = cotrain(features, votes, SHORT, targets=targets, weights=(~wrong).astype(float))
+    cast = np.where(wrong[:, None], 1 - gold[:, None], gold[:, None])
+    votes = Votes.from_array(np.where(votes.voted, cast, -1))
+    learner = cotrain(features, votes, SHORT, weights=(~wrong).astype(float))
     assert (learner.heads(features, votes).classifier.argmax(1) == gold).mean() > 0.9
-
-
-@pytest.mark.parametrize("what", ["targets", "weights"])
-def test_bad_targets_and_weights_are_refused(what: str) -> None:
-    features, votes, _ = planted()
-    with pytest.raises(InputError, match=what):
-        cotrain(features, votes, SHORT, **{what: np.full((300, 2), np.nan)})  # type: ignore[arg-type]
 
 
 def test_calibration_uses_labels_that_training_never_saw() -> None:
@@ -564,21 +549,13 @@ def test_threads_change_no_byte() -> None:
 
 def test_inputs_are_not_changed() -> None:
     features, votes, gold = planted()
-    values, matrix, targets = (
-        features.matrix().copy(),
-        votes.matrix.copy(),
-        np.eye(2, dtype=np.float32)[gold],
-    )
-    cotrain(
-        features,
-        votes,
-        replace(SHORT, standardise=True),
-        clean=np.where(gold == 0, 1, -1),
-        targets=targets,
-    )
+    values, matrix, weights = features.matrix().copy(), votes.matrix.copy(), np.ones(votes.n)
+    clean = np.where(gold == 0, 1, -1)
+    cotrain(features, votes, replace(SHORT, standardise=True), clean=clean, weights=weights)
     np.testing.assert_array_equal(features.matrix(), values)
     np.testing.assert_array_equal(votes.matrix, matrix)
-    np.testing.assert_array_equal(targets, np.eye(2)[gold])
+    np.testing.assert_array_equal(weights, np.ones(votes.n))
+    np.testing.assert_array_equal(clean, np.where(gold == 0, 1, -1))
 
 
 def test_standardising_makes_scale_and_shift_irrelevant() -> None:

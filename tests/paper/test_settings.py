@@ -1,4 +1,4 @@
-"""The paper's hyper-parameters: as printed, its best for each data set, and their ranges."""
+"""The paper's hyper-parameters: as printed, and their ranges."""
 
 from __future__ import annotations
 
@@ -22,50 +22,10 @@ def test_the_default_is_the_paper_as_printed() -> None:
     assert (s.weight_decay, s.standardise, s.calibrate, s.patience) == (0.0, False, False, 0)
 
 
-@pytest.mark.parametrize(
-    ("dataset", "hidden", "rate", "c1", "c3", "p"),
-    [
-        ("youtube", 128, 0.02, 0.2, 0.1, 2),
-        ("imdb", 64, 0.02, 0.2, 0.2, 1),
-        ("yelp", 128, 0.02, 0.2, 0.2, 1),
-        ("agnews", 256, 0.05, 0.1, 0.1, 0),
-        ("spouse", 256, 0.02, 0.2, 0.1, 0),
-        ("spouse_bert", 256, 0.02, 0.2, 0.1, 0),
-    ],
-)
-def test_the_papers_best(
-    dataset: str, hidden: int, rate: float, c1: float, c3: float, p: int
-) -> None:
-    s = PaperSettings.best(dataset)
-    assert (s.hidden, s.learning_rate, s.c1, s.c3, s.p) == (hidden, rate, c1, c3, p)
-    assert (s.selection, s.epochs, s.batch_size, s.attention) == ("last", 500, None, "all")
-
-
-def test_quick_differs_from_the_paper_in_what_saves_epochs() -> None:
-    """Nothing else: its networks and losses are the paper's."""
-    paper, quick = vars(PaperSettings()), vars(PaperSettings.quick())
-    assert {name: value for name, value in quick.items() if value != paper[name]} == {
-        "batch_size": 256,
-        "epochs": 40,
-        "learning_rate": 0.003,
-        "weight_decay": 0.01,
-        "standardise": True,
-        "attention": "voters",
-        "reliability": "per-vote",
-        "selection": "votes",
-        "patience": 3,
-    }
-
-
 def test_settings_are_given_by_name() -> None:
     """Numbers in a row would tell a reader nothing, and a new setting would move the others."""
     with pytest.raises(TypeError, match="positional"):
         PaperSettings(64)  # type: ignore[misc, arg-type]
-
-
-def test_unknown_data_set_is_refused_with_a_suggestion() -> None:
-    with pytest.raises(SettingsError, match="did you mean 'youtube'"):
-        PaperSettings.best("yuotube")
 
 
 @pytest.mark.parametrize(

@@ -78,28 +78,22 @@ def test_moments_are_the_mean_and_the_standard_deviation(
         {"weights": np.full(300, -0.1)},
         {"weights": np.ones(299)},
         {"weights": np.where(np.arange(300) == 7, np.inf, 1.0)},
-        {"targets": np.full((300, 2), -0.5)},
-        {"targets": np.ones((300, 3))},
-        {"targets": np.full((300, 2), np.inf)},
     ],
     ids=lambda given: next(iter(given)),
 )
-def test_targets_and_weights_that_are_none_are_refused(given: dict[str, Any]) -> None:
+def test_weights_that_are_none_are_refused(given: dict[str, Any]) -> None:
     features, votes, _ = planted()
     with pytest.raises(InputError, match=f"{next(iter(given))} must be .* none negative or NaN"):
         cotrain(features, votes, SHORT, **given)
 
 
-def test_held_out_documents_learn_from_no_target_but_from_their_true_label() -> None:
+def test_held_out_documents_learn_from_no_vote_but_from_their_true_label() -> None:
     features, votes, gold = planted(n=60)
     hidden = np.arange(60) < 30
     clean = np.where(np.arange(60) % 10 == 0, gold, -1)
-    targets = np.where((np.arange(60) % 4 == 1)[:, None], 0.0, np.eye(2)[gold])
     weights = np.where(np.arange(60) % 6 == 2, 0.0, 1.0)
-    data = training_set.prepare(
-        features, votes, SHORT, hidden=hidden, clean=clean, targets=targets, weights=weights
-    )
-    taught = targets.any(axis=1) & ~hidden
+    data = training_set.prepare(features, votes, SHORT, hidden=hidden, clean=clean, weights=weights)
+    taught = votes.covered & ~hidden
     np.testing.assert_array_equal(data.supervised, (taught | (clean >= 0)) & (weights > 0))
-    assert data.fixed.all()
+    np.testing.assert_array_equal(data.fixed, clean >= 0)
     assert not (data.matrix[hidden] >= 0).any()

@@ -273,8 +273,7 @@ def test_votes_on_one_document_are_right_together_so_the_totals_interval_is_wide
     width = []
     for score in (alone, copied):
         assert score is not None
-        assert score.interval is not None
-        width.append(score.interval.high - score.interval.low)
+        width.append(score.share.high - score.share.low)
     assert width[1] == pytest.approx(width[0], rel=0.1)
     naive = wilson(280, 400)
     assert width[1] > 1.7 * (naive.high - naive.low)

@@ -4,7 +4,7 @@ For a candidate condition that matches N documents, and a class c with mean post
 
     a = (Σ over matches of P(c | i) + 2 u) / (N + 2)      its accuracy, shrunk towards u
     strength = logit a - logit u - ½ / √(N' a (1 - a))    log-odds less half a standard error
-    1 / N' = 1 / (N + 2) + 1 / 12                         the model's own errors do not average out
+    N' = (N + 2) / (1 + (N + 1) / 12)                     the model's own errors do not average out
     news = matches that no rule votes on + Σ over the others of |P'(c | i) - P(c | i)|
     score = strength × log(1 + news)
 
@@ -59,10 +59,10 @@ from unruly.rules.source import Rule, Source, rule_to_plain
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Length
 from unruly.statistics import (
-    MODEL_DOCUMENTS,
+    POSTERIOR_CORRELATION,
     Share,
-    believed_share,
     clopper_pearson_low,
+    posterior_share,
     sample_rows,
 )
 from unruly.texts.columns import UNKNOWN, names_classes
@@ -252,8 +252,9 @@ def _strength(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(…, m) twice: shrunk accuracies, and log-odds over the usual share less half a standard error."""
     accuracy = np.clip((hits + SHRINK * usual) / (counts + SHRINK), 1e-4, 1 - 1e-4)
-    evidence = 1 / (1 / (counts + SHRINK) + 1 / MODEL_DOCUMENTS)
-    error = 1 / np.sqrt(evidence * accuracy * (1 - accuracy))
+    n = counts + SHRINK
+    size = n / (1 + POSTERIOR_CORRELATION * (n - 1))
+    error = 1 / np.sqrt(size * accuracy * (1 - accuracy))
     return accuracy, _logit(accuracy) - _logit(usual) - CAUTION * error
 
 
@@ -546,7 +547,7 @@ def _suggestion(
         documents=len(one.rows),
         uncovered=int((~documents.covered[one.rows]).sum()),
         changed=one.changed,
-        accuracy=replace(believed_share(one.share, one.distinct), n=len(one.rows)),
+        accuracy=replace(posterior_share(one.share, one.distinct), n=len(one.rows)),
         measured=measured_share(labels, one.rows, r),
         usual=float(documents.usual[r]),
         guess=not documents.is_clear(one.rows, r),

@@ -48,15 +48,13 @@ def cotrain(
     seed: int = 0,
     clean: Gold | None = None,
     valid: Valid | None = None,
-    targets: NDArray[np.floating[Any]] | None = None,
     weights: NDArray[np.floating[Any]] | None = None,
     progress: Progress = SILENT,
 ) -> CoTrained:
     """Train both networks on the votes and features of the same n documents.
 
     `clean`, (n,), holds the true class of documents where it is known, else -1. `valid` holds documents
-    with true labels for `selection="gold"`. `targets`, (n, m), are soft labels that take the place of
-    the pseudo-labels and are not renewed; `weights`, (n,), tell how much each document counts.
+    with true labels for `selection="gold"`. `weights`, (n,), tell how much each document counts.
 
     >>> features = Features.from_array(np.eye(4, dtype=np.float32)[[0, 1, 0, 1, 2]])
     >>> votes = Votes.from_array([[0, 0], [1, -1], [0, -1], [-1, 1], [-1, -1]])
@@ -70,9 +68,7 @@ def cotrain(
         training, aside = set_aside(training, seed)
     held = hold_out(features, votes, settings, seed) & (training == UNKNOWN)
     judge = judge_for(features, votes, settings, held, valid)
-    data = prepare(
-        features, votes, settings, hidden=held, clean=training, targets=targets, weights=weights
-    )
+    data = prepare(features, votes, settings, hidden=held, clean=training, weights=weights)
     with one_thread():
         run = Epochs(data, votes, settings, seed)
         best = Best(settings.patience)
@@ -130,7 +126,7 @@ class Epochs:
         self.denoises = settings.ablation not in ("neural-only", "neural-self")
         self.classifies = settings.ablation != "rule-only"
         self.self_trains = settings.ablation in ("whole", "neural-self") and settings.c3 > 0
-        # "Supervised by the initial simple majority voted labels" (section 4.2.5), or by given targets.
+        # "Supervised by the initial simple majority voted labels" (section 4.2.5).
         self.renews = settings.ablation in ("whole", "rule-only") and not data.fixed.all()
         self.shape = Shape(data.features.width, settings.hidden, data.m, len(data.codes))
         self.networks = Networks.start(self.shape, seed)

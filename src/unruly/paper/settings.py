@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 from unruly.errors import SettingsError
 from unruly.options import Checked, choice, number, switch, whole
-from unruly.wording import did_you_mean
 
 ABLATIONS = ("whole", "rule-only", "neural-only", "neural-self", "rule-neural")
 SELECTIONS = ("last", "votes", "gold")
 ATTENTIONS = ("all", "voters")
 RELIABILITIES = ("per-document", "per-vote")
 ENSEMBLES = ("confident", "product", "mean")
-
-# The best values for each data set (appendix, "hyper parameters setting for the best accuracy"), and p.
-_BEST: dict[str, dict[str, Any]] = {
-    "youtube": {"hidden": 128, "learning_rate": 0.02, "c1": 0.2, "c3": 0.1, "p": 2},
-    "imdb": {"hidden": 64, "learning_rate": 0.02, "c1": 0.2, "c3": 0.2, "p": 1},
-    "yelp": {"hidden": 128, "learning_rate": 0.02, "c1": 0.2, "c3": 0.2, "p": 1},
-    "agnews": {"hidden": 256, "learning_rate": 0.05, "c1": 0.1, "c3": 0.1, "p": 0},
-    "spouse": {"hidden": 256, "learning_rate": 0.02, "c1": 0.2, "c3": 0.1, "p": 0},
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,39 +92,3 @@ class PaperSettings(Checked):
     def c2(self) -> float:
         """The weight of the classifier's loss: what c1 and c3 leave (Eq. 8)."""
         return max(0.0, round(1.0 - self.c1 - self.c3, 9))
-
-    @classmethod
-    def best(cls, dataset: str) -> PaperSettings:
-        """The paper's best values for one of its data sets, and its p.
-
-        >>> PaperSettings.best("imdb").c2, PaperSettings.best("youtube").p
-        (0.6, 2)
-        """
-        name = dataset.removesuffix("_bert")
-        if name not in _BEST:
-            raise SettingsError(
-                f"the paper has no data set {dataset!r}: {did_you_mean(name, _BEST, 'it has')}"
-            )
-        return replace(cls(), **_BEST[name])
-
-    @classmethod
-    def quick(cls) -> PaperSettings:
-        """The paper's networks and losses in mini-batches, stopped early by held-out votes.
-
-        For when the method is wanted without its 500 epochs. The values were chosen among eleven by
-        gold validation labels of five public data sets, never by test labels; using them needs no gold.
-
-        >>> PaperSettings.quick().batch_size
-        256
-        """
-        return cls(
-            batch_size=256,
-            epochs=40,
-            learning_rate=0.003,
-            weight_decay=0.01,
-            standardise=True,
-            attention="voters",
-            reliability="per-vote",
-            selection="votes",
-            patience=3,
-        )

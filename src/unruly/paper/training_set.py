@@ -94,7 +94,6 @@ def prepare(
     *,
     hidden: NDArray[np.bool_],  # (n,): documents whose votes are held out of training
     clean: Gold,
-    targets: NDArray[np.floating[Any]] | None,
     weights: NDArray[np.floating[Any]] | None,
 ) -> TrainingSet:
     """Check the parts against each other and put them together."""
@@ -106,14 +105,8 @@ def prepare(
     weight = _weights(weights, n)
     known = clean >= 0
     count = (matrix >= 0).sum(axis=1)
-    if targets is None:
-        labels = _majority(matrix, m)
-        supervised = ((count > settings.p) | known) & (weight > 0)
-        fixed = known.copy()
-    else:
-        labels = _targets(targets, n, m)
-        supervised = (weight > 0) & ((labels.sum(axis=1) > 0) | known) & (~hidden | known)
-        fixed = np.ones(n, dtype=np.bool_)
+    labels = _majority(matrix, m)
+    supervised = ((count > settings.p) | known) & (weight > 0)
     labels[known] = np.eye(m, dtype=np.float32)[clean[known]]
     if not supervised.any():
         raise InputError(_nothing_to_learn_from(votes, settings))
@@ -126,7 +119,7 @@ def prepare(
         votes_at_all=votes_at_all,
         supervised=supervised,
         matched=supervised & (count > 0),
-        fixed=fixed,
+        fixed=known,
         labels=labels,
         weights=weight,
         codes=_codes(matrix, m, settings.attention, votes_at_all),
@@ -283,16 +276,6 @@ def _weights(weights: NDArray[np.floating[Any]] | None, n: int) -> Real:
     if given.shape != (n,) or not np.isfinite(given).all() or (given < 0).any():
         raise InputError(
             f"weights must be {n} numbers, one for each document, none negative or NaN"
-        )
-    return given
-
-
-def _targets(targets: NDArray[np.floating[Any]], n: int, m: int) -> Real:
-    given = np.array(targets, dtype=np.float32)
-    if given.shape != (n, m) or not np.isfinite(given).all() or (given < 0).any():
-        raise InputError(
-            f"targets must be a matrix of {n} documents × {m} classes, none negative or NaN, "
-            f"not of shape {given.shape}"
         )
     return given
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.denoising.accuracy import FEW, effective_votes
+from unruly.denoising.accuracy import FEW
 from unruly.html import (
     BAD,
     GRID,
@@ -33,7 +33,7 @@ from unruly.html import (
 from unruly.learner import Heads
 from unruly.model.summary import FitSummary, SourceLine
 from unruly.report.markup import Chart, board, percent, share_words
-from unruly.statistics import Share, wilson
+from unruly.statistics import Share, posterior_share, wilson
 from unruly.votes.agreement import Pairs
 from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened
@@ -104,8 +104,7 @@ def _estimated(known: SourceLine) -> Share | None:
     """As the fit has estimated it; where the method does not, how many of its votes are the final label."""
     if known.estimated is not None or known.agreement is None:
         return known.estimated
-    apart = effective_votes(known.votes)
-    return replace(wilson(known.agreement * apart, apart), n=known.votes)
+    return posterior_share(known.agreement, known.votes)
 
 
 def _measured(votes: Votes, gold: NDArray[np.int64], j: int) -> Share | None:

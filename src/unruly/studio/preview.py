@@ -23,14 +23,13 @@ from unruly.errors import RuleError, UnrulyError, Where
 from unruly.project.file import rule_space
 from unruly.project.toml_table import Table
 from unruly.rules.classifier import Classifier
-from unruly.rules.condition import Measure
 from unruly.rules.function import Function
 from unruly.rules.matching import Matcher, MatchFrame, matches_on
 from unruly.rules.similar import descriptions_of
 from unruly.rules.source import Source, source_from_plain
 from unruly.rules.sources import failures
 from unruly.rules.tools import MODEL, Entity
-from unruly.statistics import Share, believed_share, sample_rows, wilson
+from unruly.statistics import Share, posterior_share, sample_rows, wilson
 from unruly.studio.incremental_matching import SourceVotes, TypedVotes
 from unruly.studio.state import (
     Sample,
@@ -109,14 +108,10 @@ def _inside(value: str, folder: Path) -> None:
         raise RuleError(f"{value!r} is outside the project's folder: copy the file into it")
 
 
-def slow_measures(source: Source, classes: tuple[str, ...]) -> tuple[Measure, ...]:
-    """The measures evaluated in Python."""
-    return source.needs(classes).measures
-
-
 def seconds_for(source: Source, state: State) -> float:
     """Estimated seconds for all documents, from a few; 0 where polars evaluates the source."""
-    if not slow_measures(source, state.classes) or state.typed.knows(source, state.classes):
+    measures = source.needs(state.classes).measures  # evaluated in Python
+    if not measures or state.typed.knows(source, state.classes):
         return 0.0
     _timed(source, state, FEW)  # the first call loads models: not counted
     seconds = _timed(source, state, FEW)
@@ -360,7 +355,7 @@ def _by_model(votes: SourceVotes, state: State) -> Share | None:
     if state.answers is None or not len(rows):
         return None
     believed = votes.take(rows).believed(state.answers.proba[rows])
-    return believed_share(float(believed.mean()), len(rows))
+    return posterior_share(float(believed.mean()), len(rows))
 
 
 def _agreement(votes: SourceVotes, other: NDArray[np.int64]) -> Share | None:

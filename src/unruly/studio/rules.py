@@ -15,7 +15,7 @@ from unruly.project.editing import source_names, source_text
 from unruly.rules.condition import Condition
 from unruly.rules.matching import VoteCache
 from unruly.rules.similar import DESCRIBE, descriptions_of, lines_of
-from unruly.statistics import Share, wilson
+from unruly.statistics import Share
 from unruly.studio.documents import cards
 from unruly.studio.forms import NoFormError, SourceForm, changed, new_source, with_words
 from unruly.studio.kinds import KINDS, words_in
@@ -73,7 +73,6 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
             continue
         voted = state.votes.voted[:, line.j]
         score = line.score
-        checked = 0 if score is None else score.correct + score.incorrect
         found.append(
             SourceRow(
                 name=source.name,
@@ -88,7 +87,7 @@ def _rows(state: State, estimates: Mapping[str, Share]) -> tuple[SourceRow, ...]
                 alone=int((voted & alone).sum()),
                 estimated=estimates.get(source.name),
                 decides=_decided(state, line.j),
-                measured=wilson(score.correct, checked) if score is not None and checked else None,
+                measured=score.share if score is not None and score.share.n else None,
             )
         )
     return tuple(found)

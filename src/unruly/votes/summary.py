@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, need
 from unruly.html import html_table
-from unruly.statistics import Interval, Share, clustered, wilson
+from unruly.statistics import Share, clustered, wilson
 from unruly.texts.columns import check_labels, label_numbers, warn_if_counted_from_one
 from unruly.votes.majority import Tally, sums, tallies
 from unruly.votes.votes import ABSTAIN, DIGITS, Votes
@@ -35,13 +35,27 @@ class Score:
 
     correct: int
     incorrect: int
-    interval: Interval | None  # 95 %, None when nothing could be checked
+    share: Share  # that is right; n: the votes that could be checked
 
     @property
     def accuracy(self) -> float | None:
         """The share that is right, None when nothing could be checked."""
-        checked = self.correct + self.incorrect
-        return self.correct / checked if checked else None
+        return self.share.value if self.share.n else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its 95 % interval, likewise."""
+        return (self.share.low, self.share.high) if self.share.n else None
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        ends = self.interval
+        return {
+            "correct": self.correct,
+            "incorrect": self.incorrect,
+            "interval": None if ends is None else {"low": ends[0], "high": ends[1]},
+            "accuracy": self.accuracy,
+        }
 
 
 @dataclass(frozen=True)
@@ -118,8 +132,8 @@ class Summary:
                 "Correct": pl.Series([score.correct for score in scores], dtype=pl.Int64),
                 "Incorrect": pl.Series([score.incorrect for score in scores], dtype=pl.Int64),
                 "Emp. Acc.": pl.Series([score.accuracy for score in scores], dtype=pl.Float64),
-                "95% low": pl.Series([end and end.low for end in ends], dtype=pl.Float64),
-                "95% high": pl.Series([end and end.high for end in ends], dtype=pl.Float64),
+                "95% low": pl.Series([end and end[0] for end in ends], dtype=pl.Float64),
+                "95% high": pl.Series([end and end[1] for end in ends], dtype=pl.Float64),
             }
         return pl.DataFrame(columns)
 
@@ -133,9 +147,9 @@ class Summary:
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, numbers and strings."""
         plain: dict[str, Any] = asdict(self)
-        for row in (*plain["sources"], plain["total"]):
-            if row["score"] is not None:
-                row["score"]["accuracy"] = Score(**row["score"]).accuracy
+        rows = zip((*plain["sources"], plain["total"]), (*self.sources, self.total), strict=True)
+        for row, own in rows:
+            row["score"] = None if own.score is None else own.score.to_plain()
         return plain
 
     def to_json(self) -> str:
@@ -195,8 +209,8 @@ def _share(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
 
 
-def _interval(interval: Interval | None) -> str:
-    return "-" if interval is None else f"{interval.low:.1%} to {interval.high:.1%}"
+def _interval(interval: tuple[float, float] | None) -> str:
+    return "-" if interval is None else f"{interval[0]:.1%} to {interval[1]:.1%}"
 
 
 def summarise(
@@ -296,7 +310,7 @@ class _Counts:
 
     def source(self, j: int, scored: bool) -> SourceSummary:
         right, checked = int(self.correct[j]), int(self.checked[j])
-        score = Score(right, checked - right, wilson(right, checked).interval)
+        score = Score(right, checked - right, wilson(right, checked))
         return SourceSummary(
             source=self.votes.sources[j],
             j=j,

@@ -29,6 +29,7 @@ from unruly_lab.bench.datasets import Dataset, Folder, Split
 from unruly_lab.bench.paper_figures import MATCHED_ABOVE, known
 from unruly_lab.bench.runs import Matched, Noise, Outcome, Run, Setting
 from unruly_lab.compare.scores import without_votes
+from unruly_lab.paper_settings import best_settings
 from unruly_lab.peers.labels import share
 from unruly_lab.peers.systems import Documents, Fitted, System, TrainingData, entry
 
@@ -83,7 +84,7 @@ def system_for(run: Run) -> System:
     name = known(run.dataset)
     own = getattr(system, "settings", None)
     if name is not None and isinstance(own, PaperSettings):
-        best = PaperSettings.best(name)
+        best = best_settings(name)
         start = PaperSettings(p=best.p) if run.experiment in STUDIES else best
         system = replace(
             system, settings=replace(start, ablation=own.ablation, attention=own.attention)

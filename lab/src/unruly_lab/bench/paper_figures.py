@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unruly.paper.settings import PaperSettings
+from unruly_lab.paper_settings import best_settings
 
 DATASETS = ("youtube", "imdb", "yelp", "agnews", "spouse")
 GOLD = "the paper chose epoch and hyper-parameters by gold validation labels"
@@ -164,12 +164,12 @@ class Chosen:
 
 RANGES = Ranges()
 DEFAULTS = Chosen(128, 0.02, 0.2, 0.1)  # "By default, we set", section "Parameter Study"
-# "The hyper parameters setting for the best accuracy results": the product offers them by name.
+# "The hyper parameters setting for the best accuracy results".
 BEST: dict[str, Chosen] = {
     dataset: Chosen(best.hidden, best.learning_rate, best.c1, best.c3)
-    for dataset, best in ((name, PaperSettings.best(name)) for name in DATASETS)
+    for dataset, best in ((name, best_settings(name)) for name in DATASETS)
 }
-MATCHED_ABOVE: dict[str, int] = {name: PaperSettings.best(name).p for name in DATASETS}  # p
+MATCHED_ABOVE: dict[str, int] = {name: best_settings(name).p for name in DATASETS}  # p
 
 # The search space that the section "Parameter Study" names for its curves. The curves are not in numbers.
 STUDY_HIDDEN = (64, 128, 256, 512)
