@@ -29,10 +29,14 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 def harmless(text: str) -> str:
     r"""The text without signs that a terminal obeys: escapes, and those that turn the direction of writing.
 
-    >>> print(harmless("\x1b[2Jgone, \u202etxet"))
+    A carriage return before a line feed is part of a line break.
+
+    >>> print(harmless("\x1b[2Jgone, \u202etxet\r\nand\ron"))
     \u001b[2Jgone, \u202etxet
+    and\u000don
     """
-    return _CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    breaks = text.replace("\r\n", "\n")
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", breaks)
 
 
 @dataclass(frozen=True)

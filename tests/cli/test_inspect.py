@@ -180,6 +180,37 @@ def test_a_document_of_a_file(unruly: Unruly, fitted: Path, tmp_path: Path) -> N
     assert "either a TEXT, or --data and --id" in unruly("explain", fitted).err
 
 
+def _with_test_file(spam: Path) -> None:
+    toml = spam / "unruly.toml"
+    toml.write_text(toml.read_text().replace("[data]", '[data]\ntest = "test.csv"\nid = "id"', 1))
+    train = (spam / "comments.csv").read_text().splitlines()
+    numbered = [f"{'id' if i == 0 else f'a{i}'},{line}" for i, line in enumerate(train)]
+    (spam / "comments.csv").write_text("\n".join(numbered) + "\n")
+    (spam / "test.csv").write_text("\n".join([numbered[0], f"b1,{train[2]}"]) + "\n")
+
+
+def test_a_document_is_looked_for_in_all_files_of_a_project(
+    unruly: Unruly, fitted: Path, spam: Path
+) -> None:
+    _with_test_file(spam)
+    train = unruly("explain", fitted, "--data", spam, "--id", "a1")
+    assert train.code == 0
+    assert f"a1 is a document of {spam / 'comments.csv'}\n" in train.err
+    test = unruly("explain", fitted, "--data", spam, "--id", "b1")
+    assert (test.code, test.err) == (0, "")
+    nowhere = unruly("explain", fitted, "--data", spam, "--id", "c1")
+    assert nowhere.err.startswith(f"error: {spam / 'test.csv'}: no document has the id 'c1'")
+
+
+def test_show_one_document(unruly: Unruly, spam: Path) -> None:
+    _with_test_file(spam)
+    plain = json.loads(unruly("show", spam, "--id", "a2", "--json").out)
+    assert [one["id"] for one in plain["documents"]] == ["a2"]
+    assert "no document has the id 'b1': add --split test" in unruly("show", spam, "--id", "b1").err
+    assert "the first ids there are a1, a2, a3" in unruly("show", spam, "--id", "x").err
+    assert "ask for --id alone" in unruly("show", spam, "--id", "a2", "--uncovered").err
+
+
 def test_the_name_of_a_file_is_explained_with_a_hint(unruly: Unruly, fitted: Path) -> None:
     Path("my test.csv").write_text("comment\nwhat a song\n")
     done = unruly("explain", fitted, "my test.csv")

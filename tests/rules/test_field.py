@@ -53,8 +53,33 @@ def test_a_wrong_column_is_named_with_a_suggestion() -> None:
 
 
 def test_a_range_of_words_is_an_error_and_not_a_silence() -> None:
-    with pytest.raises(RuleError, match=r"source 'f', rule 1: "):
+    with pytest.raises(RuleError, match=r"source 'f', rule 1, row id 0: "):
         fired(Field("kind", low=1))
+
+
+def test_a_cell_that_is_not_a_number_is_named_by_its_row() -> None:
+    frame = pl.DataFrame({"id": ["a", "b", "c"], "text": ["x"] * 3, "stars": ["5", "4,5", "n/a"]})
+    sources = Sources(["no", "yes"], [Source("f", [Rule("yes", Field("stars", low=4))])])
+    with pytest.raises(
+        RuleError, match=r"rule 1, row id 'b': the column 'stars' holds '4,5', .*2 rows .*\"abstain\""
+    ):
+        sources.vote(Corpus.from_frame(frame, text="text", id="id"))
+
+
+def test_an_empty_cell_is_no_number_and_others_may_abstain() -> None:
+    frame = pl.DataFrame({"text": ["x"] * 4, "stars": ["5", "", " ", None]})
+    assert fired(Field("stars", low=4), frame) == [True, False, False, False]
+    odd = pl.DataFrame({"text": ["x"] * 3, "stars": ["5", "n/a", "2"]})
+    assert fired(Field("stars", low=4, others="abstain"), odd) == [True, False, False]
+
+
+def test_others_go_with_bounds_and_are_kept_in_the_project_file() -> None:
+    table = {"field": {"column": "stars", "max": 1.0, "others": "abstain"}}
+    source = source_from_plain({"name": "f", "rule": [{"label": "yes", **table}]}, ["no", "yes"])
+    assert source.rules[0].when == Field("stars", high=1, others="abstain")
+    assert source.rules[0].when.to_plain() == table
+    with pytest.raises(RuleError, match="goes with min or max"):
+        Field("stars", equal=1, others="abstain")
 
 
 def test_one_test_only() -> None:

@@ -212,7 +212,7 @@ def test_the_other_process_evaluates_expressions() -> None:
 
 def test_an_error_on_a_long_text_names_the_rule() -> None:
     texts = ["a" * 100_000, "song"]
-    frame = pl.DataFrame({"text": texts, "stars": ["x", "y"]})
+    frame = pl.DataFrame({"text": texts, "stars": [["x"], ["y"]]})
     from unruly.rules import AllOf, Field
 
     rules = [Rule("yes", linear(0)), Rule("yes", AllOf((linear(1), Field("stars", low=1))))]

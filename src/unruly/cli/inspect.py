@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 )
 @click.option("--label", help="Documents with a vote (of --source) for this class.")
 @click.option("--uncovered", is_flag=True, help="Documents without any vote.")
+@click.option("--id", "id_", help="The document with this id.")
 @click.option("--split", type=click.Choice(SPLITS), default="train", help="Which file to look at.")
 @click.option(
     "-n", "most", type=click.IntRange(1), default=20, show_default=True, help="How many at most."
@@ -72,6 +73,7 @@ def show(
     conflicts_with: str | None,
     label: str | None,
     uncovered: bool,
+    id_: str | None,
     split: str,
     most: int,
     output: Path | None,
@@ -89,6 +91,7 @@ def show(
       unruly show spam --source link --label spam
       unruly show spam --source link --conflicts-with about_the_song
       unruly show spam --uncovered -n 100 -o uncovered.csv
+      unruly show spam --id 17
     """
     from unruly.project.documents import show
 
@@ -103,6 +106,7 @@ def show(
         conflicts_with=conflicts_with,
         label=label,
         uncovered=uncovered,
+        id=id_,
         most=most,
         progress=screen.progress(),
     )
@@ -170,7 +174,8 @@ def explain(
     estimated accuracy of its source (with the paper's method, its weight here and overall); what the
     two heads predict and which of them decides; the words with the largest effect, and the nearest training
     documents. TEXT may be - to read it from standard input. Rules that read other columns abstain on a
-    TEXT; --data and --id explain a document with its columns.
+    TEXT; --data and --id explain a document with its columns. In a project, the id is looked for in the test
+    file first, then in the others.
 
     \b
     Example:
@@ -191,7 +196,10 @@ def explain(
     loaded = load_model(model, functions, data)
     given: object = sys.stdin.read() if text == "-" else typed
     if data is not None and id_ is not None:
-        given = one_document(data, id_, loaded, text=text_column, id_column=id_column)
+        found = one_document(data, id_, loaded, text=text_column, id_column=id_column)
+        given = found.corpus
+        if found.elsewhere:
+            screen.remark(f"{id_} is a document of {found.file}")
     explanation = loaded.explain(given, words=words, neighbours=neighbours)
     screen.answer(explanation.to_plain())
     screen.say(str(explanation))

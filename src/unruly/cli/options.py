@@ -446,34 +446,63 @@ def one_document(
     *,
     text: str | None = None,
     id_column: str | None = None,
-) -> Corpus:
-    """A corpus of one: the document with this id (row numbers, where the data has no ids)."""
+) -> FoundDocument:
+    """The document with this id (row numbers, where the data has no ids); of a project, the test file is looked at first."""
     import polars as pl
 
-    found, split, numbered = _with_ids(path, text, id_column, model.text_column, model.id_column)
-    corpus = found.read(model.class_names, split)
-    rows = [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
-    if not rows:
-        first = ", ".join(str(own) for own in corpus.ids.head(3).to_list())
-        what = "ids are row numbers" if found.id is None else f"ids are in column {found.id!r}"
-        remedy = (
-            ": pass one of these"
-            if id_column
-            else ": pass one, or another column of ids with --id-column"
-        )
-        if found.id is not None and id.isdecimal() and int(id) < len(corpus):
-            remedy = f": the row with this number has the id {corpus.ids[int(id)]!r}"
-        raise InputError(
-            f"{found.path}: no document has the id {id!r} ({what}, the first are {first}){remedy}"
-        )
-    one = corpus.take(rows)
-    return replace(one, ids=pl.Series("id", rows)) if numbered else one  # as training numbers it
+    missing: list[InputError] = []
+    for split in _splits_with_ids(path):
+        found, numbered = _with_ids(path, split, text, id_column, model.text_column, model.id_column)
+        corpus = found.read(model.class_names, split)
+        rows = [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
+        if not rows:
+            missing.append(_no_such_id(id, found, corpus, bool(id_column)))
+            continue
+        one = corpus.take(rows)
+        if numbered:
+            one = replace(one, ids=pl.Series("id", rows))  # as training numbers it
+        return FoundDocument(one, found.path, elsewhere=bool(missing))
+    raise missing[0]
+
+
+@dataclass(frozen=True)
+class FoundDocument:
+    """A corpus of one, and where it was found."""
+
+    corpus: Corpus
+    file: Path
+    elsewhere: bool  # not in the file that was looked at first
+
+
+def _no_such_id(id: str, found: DataFile, corpus: Corpus, named: bool) -> InputError:
+    first = ", ".join(str(own) for own in corpus.ids.head(3).to_list())
+    what = "ids are row numbers" if found.id is None else f"ids are in column {found.id!r}"
+    remedy = (
+        ": pass one of these" if named else ": pass one, or another column of ids with --id-column"
+    )
+    if found.id is not None and id.isdecimal() and int(id) < len(corpus):
+        remedy = f": the row with this number has the id {corpus.ids[int(id)]!r}"
+    return InputError(
+        f"{found.path}: no document has the id {id!r} ({what}, the first are {first}){remedy}"
+    )
+
+
+def _splits_with_ids(path: Path) -> tuple[str, ...]:
+    """The files in which a document is looked for by its id, in this order."""
+    if not is_project(path):
+        return ("test",)
+    from unruly.project.project import Project
+
+    data = Project.read(path).data
+    files = {"test": data.test, "train": data.train, "valid": data.valid}
+    return tuple(split for split, file in files.items() if file is not None) or ("train",)
 
 
 def first_id(path: Path, classes: Sequence[str]) -> str | None:
     """The id of the first document that `one_document` finds there; None where there is none that can be read."""
     try:
-        found, split, _ = _with_ids(path)
+        split = _splits_with_ids(path)[0]
+        found, _ = _with_ids(path, split)
         with found.stream(classes, split) as stream:
             return next((str(batch.ids[0]) for batch in replace(stream, batch_rows=1)), None)
     except UnrulyError:
@@ -482,27 +511,24 @@ def first_id(path: Path, classes: Sequence[str]) -> str | None:
 
 def _with_ids(
     path: Path,
+    split: str,
     text: str | None = None,
     id_column: str | None = None,
     text_column: str | None = None,
     known: str | None = None,  # the column of ids that the model was fitted with
-) -> tuple[DataFile, str, bool]:
-    """A file of documents with its column of ids, where it has one; of a project which file it is; whether training numbers rows."""
-    from unruly.project.project import Project
+) -> tuple[DataFile, bool]:
+    """A file of documents with its column of ids, where it has one; whether training numbers rows."""
     from unruly.texts.table import open_table
 
-    split = "test"
-    if is_project(path) and Project.read(path).data.test is None:
-        split = "train"
     found = data_file(path, split, text=text, id=id_column).for_model(text_column)
     found, numbered = replace(found, label=None, text_option="--text-column"), found.id is None
     if numbered and not found.is_wrench:
         schema = open_table(found.path).schema
         if known is not None and known in schema:
-            return replace(found, id=known), split, False
+            return replace(found, id=known), False
         if "id" in schema:
             found = replace(found, id="id")
-    return found, split, numbered
+    return found, numbered
 
 
 def is_project(path: Path) -> bool:

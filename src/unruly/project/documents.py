@@ -18,6 +18,7 @@ from unruly.labelling.label_file import LabelFile
 from unruly.labelling.sampling import Session, ask, contested, from_votes
 from unruly.ledger import Use
 from unruly.progress import SILENT, Progress
+from unruly.project import SPLITS
 from unruly.project.project import Project
 from unruly.texts.corpus import Corpus
 from unruly.texts.stream import defused
@@ -144,10 +145,15 @@ def show(
     conflicts_with: str | None = None,
     label: str | None = None,
     uncovered: bool = False,
+    id: str | None = None,
     most: int = 20,
     progress: Progress = SILENT,
 ) -> Shown:
-    """Documents of one split: with a vote of `source`, for `label`, against `conflicts_with`, or without votes."""
+    """Documents of one split: with a vote of `source`, for `label`, against `conflicts_with`, without votes, or by `id`."""
+    if id is not None:
+        if uncovered or source or conflicts_with or label:
+            raise InputError("an id names one document: ask for --id alone")
+        return _shown_by_id(project, split, id, progress)
     if uncovered and (source or conflicts_with or label):
         raise InputError(
             "documents without votes have no source and no label: ask for --uncovered alone"
@@ -161,20 +167,34 @@ def show(
         blank = int((wanted & corpus.missing).sum())
         wanted &= ~corpus.missing
     rows = np.flatnonzero(wanted)
-    first = rows[:most]
-    found = [
-        ShownDocument(
-            id=corpus.ids[row],
-            text=corpus.texts[row],
-            gold=None
-            if corpus.gold is None or corpus.gold[row] < 0
-            else project.classes[corpus.gold[row]],
-            votes=votes.matches(row),
-        )
-        for row in first.tolist()
-    ]
+    found = [_shown(project, corpus, votes, row) for row in rows[:most].tolist()]
     why = "" if len(rows) else _why_none(votes, source, conflicts_with, label)
     return Shown(tuple(found), len(rows), blank, why)
+
+
+def _shown(project: Project, corpus: Corpus, votes: Votes, row: int) -> ShownDocument:
+    number = -1 if corpus.gold is None else corpus.gold[row]
+    gold = project.classes[number] if number >= 0 else None
+    return ShownDocument(corpus.ids[row], corpus.texts[row], gold, votes.matches(row))
+
+
+def _shown_by_id(project: Project, split: str, id: str, progress: Progress) -> Shown:
+    corpus = project.corpus(split)
+    rows = _rows_with(corpus, id)
+    if not rows:
+        others = [s for s in SPLITS if s != split and getattr(project.data, s) is not None]
+        there = [s for s in others if _rows_with(project.corpus(s), id)]
+        first = listed(map(str, corpus.ids.head(3)))
+        remedy = f"add --split {there[0]}" if there else f"the first ids there are {first}"
+        raise InputError(
+            f"no document has the id {id!r}: {remedy}",
+            where=Where(str(project.data.path(split, project.folder))),
+        )
+    return Shown((_shown(project, corpus, project.vote(corpus, progress), rows[0]),), 1)
+
+
+def _rows_with(corpus: Corpus, id: str) -> list[int]:
+    return [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
 
 
 def _wanted(

@@ -318,6 +318,7 @@ class Needs:
     parts: int = 0  # size of its patterns for the linear engine: steps for each byte of a text
     seconds: float = 0.0  # that its patterns may take for one document
     pattern: bool = False  # whether it has a pattern of the user's, who may set these seconds
+    numbers: tuple[str, ...] = ()  # columns of which every cell must be empty or a number
 
     @property
     def all_columns(self) -> tuple[str, ...]:
@@ -332,6 +333,7 @@ class Needs:
             self.parts + other.parts,
             max(self.seconds, other.seconds),
             self.pattern or other.pattern,
+            tuple(dict.fromkeys(self.numbers + other.numbers)),
         )
 
 

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, TypeAlias, cast, get_args
 import polars as pl
 
 from unruly.errors import InputError, RuleError
+from unruly.rules.column import Others
 from unruly.rules.condition import ID, TEXT, Measure, Needs, Place, Plain, Row, Span, Table, shown
 from unruly.rules.keywords import Keywords
 from unruly.rules.pattern import Pattern
@@ -187,7 +188,7 @@ def _find(text: str, part: str) -> Span | None:
 
 Value: TypeAlias = "str | int | float | bool"
 _FIELD = (
-    "column", "equal", "in", "min", "max", "part", "words", "keywords", "pattern", "match", "ignore_case",
+    "column", "equal", "in", "min", "max", "others", "part", "words", "keywords", "pattern", "match", "ignore_case",
     "same_last_name",
 )  # fmt: skip
 _JOIN = "\x1f"  # between the values of a pair: a character that no value has
@@ -196,6 +197,9 @@ _JOIN = "\x1f"  # between the values of a pair: a character that no value has
 @dataclass(frozen=True)
 class Field:
     """A column holds a value, one of several, or a number between bounds, both included.
+
+    Where bounds are given, a cell that is neither empty nor a number is refused, or with `others="abstain"` counts as
+    empty.
 
     >>> rule = Field("stars", low=4)
     >>> stars = pl.DataFrame({"stars": [5.0, 3.0, None, float("nan")]})
@@ -208,10 +212,11 @@ class Field:
     among: Sequence[Value] | None = None
     low: float | None = None
     high: float | None = None
+    others: Others = "error"
 
     def __post_init__(self) -> None:
-        given = [self.equal is not None, self.among is not None]
-        given.append(self.low is not None or self.high is not None)
+        bounded = self.low is not None or self.high is not None
+        given = [self.equal is not None, self.among is not None, bounded]
         if sum(given) != 1:
             raise RuleError(
                 f"the field {self.column!r} needs one test: equal, in, or min and max, or keywords"
@@ -222,6 +227,12 @@ class Field:
                 raise RuleError(f"the field {self.column!r}: the list of values is empty")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise RuleError(f"no number is at least {self.low:g} and at most {self.high:g}")
+        if self.others not in ("error", "abstain"):
+            raise RuleError(f'others must be "error" or "abstain", not {self.others!r}')
+        if self.others == "abstain" and not bounded:
+            raise RuleError(
+                "others is for cells that are not numbers, and goes with min or max: leave it out"
+            )
 
     @classmethod
     def from_plain(
@@ -238,11 +249,13 @@ class Field:
             raise here.error("a field needs either a column or, for relation data, a part")
         if "part" in inner or "keywords" in inner or "pattern" in inner:
             return PartWords.from_plain(inner, here)
-        here.only(inner, ("column", "equal", "in", "min", "max"), "field with a column")
+        here.only(inner, ("column", "equal", "in", "min", "max", "others"), "field with a column")
         return _column_field(inner, here)
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        return Needs(columns=(self.column,))
+        bounded = self.low is not None or self.high is not None
+        numbers = (self.column,) if bounded and self.others == "error" else ()
+        return Needs(columns=(self.column,), numbers=numbers)
 
     def mask(self) -> pl.Expr:
         if self.equal is not None or self.among is not None:
@@ -251,7 +264,7 @@ class Field:
                 _equals(pl.col(self.column), v) for v in values if v is not None
             )
         else:
-            number = pl.col(self.column).cast(pl.Float64)
+            number = pl.col(self.column).cast(pl.Float64, strict=False)
             tests = [number.is_not_nan()]  # which polars sorts above every number
             tests += [] if self.low is None else [number >= self.low]
             test = pl.all_horizontal(tests if self.high is None else [*tests, number <= self.high])
@@ -273,7 +286,8 @@ class Field:
         return tests
 
     def to_plain(self) -> Table:
-        return {"field": {"column": self.column, **self._tests()}}
+        others: Table = {} if self.others == "error" else {"others": self.others}
+        return {"field": {"column": self.column, **self._tests(), **others}}
 
     def meaning(self) -> Plain:
         return self.to_plain()
@@ -307,8 +321,10 @@ def _column_field(inner: Mapping[str, object], here: Place) -> Field:
     column = here.at("column").text(inner["column"])
     equal = _value(inner["equal"], here.at("equal")) if "equal" in inner else None
     listed = None if among is None else [_value(v, here.at("in", i)) for i, v in enumerate(among)]
+    chosen = here.at("others").choice(inner.get("others", "error"), ("error", "abstain"))
+    others: Others = "abstain" if chosen == "abstain" else "error"
     with here.blamed():
-        return Field(column, equal, listed, bounds.get("min"), bounds.get("max"))
+        return Field(column, equal, listed, bounds.get("min"), bounds.get("max"), others)
 
 
 def _value(value: object, place: Place) -> Value:

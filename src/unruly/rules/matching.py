@@ -488,6 +488,8 @@ class Matcher:
                 needs = rule.when.needs(self.classes)
                 for column in needs.all_columns:
                     _check_column(column, documents, source.where(number))
+                for column in needs.numbers:
+                    _check_numbers(column, documents.frame, source.where(number))
                 for measure in needs.measures:
                     wanted.setdefault(measure, source.where(number))
         return wanted
@@ -573,6 +575,23 @@ def _check_column(column: str, documents: MatchFrame, rule: Where) -> None:
         f"{listed if theirs else 'there is only a text'}{suggestion(column, theirs)}",
         where=rule,
     )
+
+
+def _check_numbers(column: str, frame: pl.DataFrame, rule: Where) -> None:
+    """Refuse a cell that is neither empty nor a number."""
+    values = frame[column]
+    if values.dtype != pl.String:
+        return
+    number = values.cast(pl.Float64, strict=False)
+    odd = (number.is_null() & (values.fill_null("").str.strip_chars() != "")).arg_true()
+    if len(odd):
+        found = frame[ID][odd[0]]
+        several = f" ({len(odd):,} rows have such a cell)" if len(odd) > 1 else ""
+        raise RuleError(
+            f"the column {column!r} holds {values[odd[0]]!r}, not a number{several}: correct it, leave it empty, "
+            'or add others = "abstain" to the field',
+            where=replace(rule, id=found if isinstance(found, int) else str(found)),
+        )
 
 
 def _what_it_is(column: str, layout: Layout | None) -> str:

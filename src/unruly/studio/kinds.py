@@ -157,6 +157,7 @@ _ALL = (
             FormField("in", "is one of, one a line", "values"),
             FormField("min", "is at least", "number"),
             FormField("max", "is at most", "number"),
+            FormField("others", "cells that are not numbers count as empty", "flag", "abstain"),
             FormField("keywords", "has any of these words", "words"),
             FormField("pattern", "matches the regular expression"),
         ),
