@@ -29,8 +29,8 @@ def test_a_product_with_weights_is_that_of_the_array(
     rng = np.random.default_rng(seed)
     x, weights = product(n, terms, width, seed), rng.normal(size=(width, m)).astype(np.float32)
     first, second = rng.normal(size=(2, width)).astype(np.float32)
-    moved = ((x / 0.5 - first) * 3.0 - second) * 0.25
-    array = ((x.multiplied / 0.5 - first) * 3.0 - second) * 0.25
+    moved = ((x * 2.0 - first) * 3.0 - second) * 0.25
+    array = ((x.multiplied * 2.0 - first) * 3.0 - second) * 0.25
     np.testing.assert_allclose(moved.multiplied, array, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(moved @ weights, array @ weights, rtol=1e-4, atol=1e-4)
 

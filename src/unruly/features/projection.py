@@ -156,9 +156,6 @@ class Projected:
         shift = None if self.shift is None else self.shift * np.float32(scale)
         return replace(self, scale=self.scale * scale, shift=shift)
 
-    def __truediv__(self, scale: float) -> Projected:
-        return self * (1 / scale)
-
     def __matmul__(self, weights: Real) -> Real:
         """(n, m), of weights (d, m)."""
         used = np.flatnonzero(np.bincount(self.rows.indices, minlength=self.rows.shape[1]))

@@ -66,7 +66,7 @@ class Part:
         found = self._pieces(corpus, cache, progress, multiplied)
         more = "" if self.view == TEXT else f", {self.view}"
         return tuple(
-            Block(f"{name}{more}", values / scale, self.encoder.name)
+            Block(f"{name}{more}", values * (1 / scale), self.encoder.name)
             for (name, _), values, scale in zip(
                 self.encoder.pieces, found, self.scales, strict=True
             )
@@ -75,11 +75,10 @@ class Part:
     def _pieces(
         self, corpus: Corpus, cache: FeatureCache | None, progress: Progress, multiplied: bool
     ) -> Sequence[NDArray[np.float32] | Projected]:
-        """Before scaling. A cache that may be read only does not serve products: terms are counted about as fast."""
+        """Before scaling. Products are not kept on disk: terms are counted about as fast as features are read."""
         if not len(corpus):
             return self.cut(np.zeros((0, self.encoder.width), dtype=np.float32))
-        kept = cache is not None and not cache.read_only
-        if multiplied or kept or not isinstance(self.encoder, Projecting):
+        if multiplied or not isinstance(self.encoder, Projecting):
             return self.cut(self.raw(corpus, cache, progress))
         return self.encoder.projected(view_of(corpus, self.view).to_list(), progress)
 

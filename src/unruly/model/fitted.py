@@ -175,7 +175,7 @@ class Fitted:
     ) -> float:
         """The share of the votes cast that name the class which the classifier predicts from features."""
         cast = self.votes(documents, votes)
-        heads = self.learner.heads(self.features(documents, cache), cast)
+        heads = self.learner.heads(self.features(documents, cache, fitting=False), cast)
         predicted = heads.classifier.argmax(axis=1)  # (n,)
         if not cast.covered.any():
             raise InputError("none of these documents has a vote: there is nothing to agree with")
