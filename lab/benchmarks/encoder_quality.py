@@ -155,7 +155,7 @@ def block_opinions(
 ) -> dict[str, Array]:
     """Log-probabilities (held documents, classes) from each block alone."""
     return {
-        a.name: opinion(a.values, b.values, labels, classes)
+        a.name: opinion(a.array, b.array, labels, classes)
         for a, b in zip(train.blocks, held.blocks, strict=True)
     }
 

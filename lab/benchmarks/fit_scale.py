@@ -13,7 +13,7 @@ empty cache: its CPU seconds (of all threads) and peak memory are the operating 
 as they are, whose labels are used for scoring only; the class shares are stated as equal, which they are. `--samples` are handed to `unruly fit --sample`
 (0: all documents), `--seeds` draw the sample and the generated texts, so that fits of one seed see the same documents.
 
-`--planted` is `unruly fit` on generated texts of 12 words for so many documents x sources x classes: each class has 20 words of its own, of which a text has two on
+`--planted` is `unruly fit` on generated texts of 12 words or a few more for so many documents x sources x classes: each class has 20 words of its own, of which a text has two on
 average, 5,000 words are common to all, and each source is a keyword that one text in 20 of its class has, and one in 1,000 of the others. Accuracy is that of 10,000 more.
 
 `--grid` asks how the learning itself grows: `denoise` on generated features (32 numbers a document) and votes (each source on one document in 20,
@@ -179,23 +179,24 @@ def planted(rng: np.random.Generator, rows: int, sources: int, classes: int) -> 
     truth = rng.integers(0, classes, rows)
     words = invented(5_000 + classes * OWN + sources)
     common, special, keys = words[:5_000], words[5_000:-sources], words[-sources:]
+
+    def filler() -> pl.Series:
+        return common.gather(np.minimum(rng.pareto(1.0, rows) * 50, 4_999).astype(np.int64))
+
     columns = []
     for place in range(12):
-        word = common.gather(np.minimum(rng.pareto(1.0, rows) * 50, 4_999).astype(np.int64))
+        word = filler()
         if place < 4:
             mine = special.gather(truth * OWN + rng.integers(0, OWN, rows))
             word = mine.zip_with(pl.Series(rng.random(rows) < 0.5), word)
         columns.append(word.alias(f"w{place}"))
-    each = sources // classes
-    for place in range(each):
+    for place in range(sources // classes):
         right = pl.Series(rng.random(rows) < 0.05)
-        columns.append(
-            keys.gather(truth + place * classes).zip_with(right, columns[-1]).alias(f"k{place}")
-        )
+        key = keys.gather(truth + place * classes)
+        columns.append(key.zip_with(right, filler()).alias(f"k{place}"))
     stray = pl.Series(rng.random(rows) < sources / 1_000)
-    columns.append(
-        keys.gather(rng.integers(0, sources, rows)).zip_with(stray, columns[-1]).alias("s")
-    )
+    key = keys.gather(rng.integers(0, sources, rows))
+    columns.append(key.zip_with(stray, filler()).alias("s"))
     text = pl.DataFrame(columns).select(text=pl.concat_str(pl.all(), separator=" "))
     return text.with_columns(label=pl.Series([f"c{c}" for c in range(classes)]).gather(truth))
 

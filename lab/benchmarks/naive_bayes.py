@@ -162,7 +162,7 @@ def measure(
     fold, distinct = content_folds(train.features, settings.folds, seed)
     l2 = settings.l2 * votes.n / distinct
     regressions = [
-        CrossFitting.of(block.values, fold, settings.folds, l2) for block in train.features.blocks
+        CrossFitting.of(block.array, fold, settings.folds, l2) for block in train.features.blocks
     ]
     shared = train.features.weights
     texts, pool = list(regressions), list(shared)

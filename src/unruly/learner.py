@@ -185,7 +185,10 @@ def check_features(features: Features, votes: Votes) -> None:
         )
     for block in features.blocks:
         for start in range(0, features.n, _CHUNK):
-            good = np.isfinite(block.values[start : start + _CHUNK]).all(axis=1)
+            part = block.values[start : start + _CHUNK]
+            good = (
+                part.finite if not isinstance(part, np.ndarray) else np.isfinite(part).all(axis=1)
+            )
             if not good.all():
                 row = start + int(np.flatnonzero(~good)[0])
                 raise InputError(

@@ -24,7 +24,7 @@ EVEN = Balance(np.array([0.5, 0.5]), 10.0, BalanceOrigin.ASSUMED)
 
 
 def task_of(features: Features, votes: Votes, clean: np.ndarray | None = None) -> Task:
-    blocks = tuple(block.values for block in features.blocks)
+    blocks = tuple(block.array for block in features.blocks)
     fold, _ = content_folds(features, 3, 0)
     known = np.full(votes.n, -1) if clean is None else clean
     texts = tuple(CrossFitting.of(x, fold, 3, 1.0) for x in blocks)

@@ -178,9 +178,7 @@ def test_the_balance_is_judged_by_posteriors_that_have_not_seen_the_labels() -> 
     sparse, settings = SparseVotes.of(votes), Settings()
     fold, _ = content_folds(features, settings.folds, 0)
     blind = Task(
-        tuple(
-            CrossFitting.of(b.values, fold, settings.folds, settings.l2) for b in features.blocks
-        ),
+        tuple(CrossFitting.of(b.array, fold, settings.folds, settings.l2) for b in features.blocks),
         features.weights,
         sparse,
         np.full(800, -1),

@@ -35,7 +35,7 @@ def test_two_methods_are_enough() -> None:
     features = stack.encode(CORPUS)
     assert stack.name == "Lengths + lsa"
     assert [block.encoder for block in features.blocks] == ["Lengths", "lsa", "lsa"]
-    raw = features.blocks[0].values * stack.parts[0].scales[0]
+    raw = features.blocks[0].array * stack.parts[0].scales[0]
     np.testing.assert_allclose(raw, Lengths().encode(TEXTS), rtol=1e-6)
 
 

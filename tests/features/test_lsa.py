@@ -15,8 +15,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.extmath import randomized_svd
 
 from unruly.errors import InputError, SettingsError
-from unruly.features.lsa import SHORT, Axes, Lsa, _right_singular
+from unruly.features.lsa import SHORT, Lsa, _right_singular
 from unruly.features.ngrams import CharGrams, Terms, WordGrams
+from unruly.features.projection import Axes
 
 GOOD, BAD = ["good", "fine", "great"], ["bad", "poor", "awful"]
 

@@ -13,6 +13,7 @@ from unruly.errors import InputError
 from unruly.features.cache import FeatureCache
 from unruly.features.custom import PrecomputedFeatures
 from unruly.features.lsa import Lsa
+from unruly.features.projection import Projected
 from unruly.features.registry import AllowedEncoders
 from unruly.features.stack import EncoderStack, Encoding
 from unruly.features.static import Static
@@ -33,7 +34,7 @@ def test_every_block_has_the_same_spread(static_folder: Path) -> None:
     names = ["lsa", "lsa, idf^3", "static tiny", "features"]
     assert [block.name for block in features.blocks] == names
     for block in features.blocks:
-        assert spread(block.values) == pytest.approx(1, rel=0.01)
+        assert spread(block.array) == pytest.approx(1, rel=0.01)
 
 
 def test_new_documents_are_scaled_as_the_old_were() -> None:
@@ -49,6 +50,20 @@ def test_the_cache_changes_nothing(tmp_path: Path) -> None:
     assert plain.parts[0].scales == kept.parts[0].scales
     first = plain.encode(many).matrix()
     assert np.array_equal(first, kept.encode(many, FeatureCache(tmp_path)).matrix())
+
+
+def test_for_predicting_products_are_not_multiplied_out(
+    static_folder: Path, tmp_path: Path
+) -> None:
+    cache = FeatureCache(tmp_path)
+    fitted = EncoderStack((Lsa(dim=4), Static.open(static_folder))).fit(CORPUS, cache)
+    expected = fitted.encode(CORPUS, cache).matrix()
+    for kept in (None, cache):
+        features = fitted.encode(CORPUS, kept, fitting=False)
+        kinds = [Projected, Projected, np.ndarray]
+        assert [type(block.values) for block in features.blocks] == kinds
+        assert features.keys is None
+        assert np.array_equal(features.matrix(), expected)
 
 
 def test_saved_and_loaded_bit_for_bit(static_folder: Path) -> None:
@@ -81,7 +96,7 @@ def test_relation_data_gets_its_views_unasked(static_folder: Path) -> None:
     names = [*lsa, "static tiny, between", "static tiny, around"]
     assert [block.name for block in features.blocks] == names
     wed = np.arange(60) % 2 == 1
-    between = features.blocks[0].values
+    between = features.blocks[0].array
     assert (
         np.ptp(between[wed], axis=0).max() < 1e-5 < np.abs(between[wed][0] - between[~wed][0]).max()
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +13,10 @@ import pytest
 from tests.model.planted import texts
 
 from unruly.errors import InputError
-from unruly.features.lsa import Lsa
 from unruly.model.predictions import Predictions, encode_stream, predict_file
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.progress import Progress
+from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 
 READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
@@ -117,11 +117,27 @@ def test_a_stream_keeps_no_features(
     assert not list(tmp_path.rglob("*.features"))
 
 
+class Vowels:
+    """An encoder whose features may be kept."""
+
+    identity = "vowels"
+
+    def fit(self, texts: Sequence[str]) -> Vowels:
+        return self
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        return np.array([[text.count(letter) for letter in "aeiou"] for text in texts], np.float32)
+
+
 def test_features_that_are_kept_already_are_read(
-    model: WeakClassifier, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sources: Sources,
+    corpus: Corpus,
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("UNRULY_CACHE", str(tmp_path / "kept"))
-    monkeypatch.setattr(model, "cache", True)
+    model = WeakClassifier(Vowels()).fit(corpus, sources.vote(corpus))
     first, second = data.with_name("first.csv"), data.with_name("second.csv")
     predict_file(model, data, first, text="comment")
     model.predictions(Corpus.read(data, text="comment"))  # keeps them, as `evaluate` does
@@ -130,7 +146,7 @@ def test_features_that_are_kept_already_are_read(
     def encode(*_: object) -> None:
         raise AssertionError("encoded again")
 
-    monkeypatch.setattr(Lsa, "encode", encode)
+    monkeypatch.setattr(Vowels, "encode", encode)
     predict_file(model, data, second, text="comment", batch_rows=10)
     assert second.read_bytes() == first.read_bytes()
     assert kept == list(tmp_path.rglob("*.features")) != []

@@ -12,7 +12,7 @@ probabilities mean what they say, on one scale: without votes, both is the class
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -24,6 +24,7 @@ from unruly.denoising.behaviour import evidence
 from unruly.denoising.em import pooled
 from unruly.denoising.regression import SoftmaxRegression
 from unruly.features.encoder import Features
+from unruly.features.projection import Projected
 from unruly.findings import ClassBalance, Note, finding_to_plain, note_from_plain
 from unruly.learner import Decider, Epoch, Heads, check_known
 from unruly.ledger import GoldUse, Ledger
@@ -69,7 +70,9 @@ class DenoisedModel:
     def heads(self, features: Features, votes: Votes) -> Heads:
         """The answers of both heads for these documents, uncovered ones included."""
         check_known(features, votes, self.sources, self.classes, sum(self.widths))
-        starts = range(0, max(votes.n, 1), _CHUNK)
+        if votes.n <= _CHUNK:
+            return self._heads(features, votes)
+        starts = range(0, votes.n, _CHUNK)
         rows = [np.arange(start, min(start + _CHUNK, votes.n)) for start in starts]
         return Heads.concat([self._heads(features.take(part), votes.take(part)) for part in rows])
 
@@ -158,7 +161,7 @@ class DenoisedModel:
         full[:, self.named] = values
         return full
 
-    def _blocks(self, features: Features) -> list[Real]:
+    def _blocks(self, features: Features) -> Sequence[Real | Projected]:
         """The features of each block, also where they come side by side in one matrix."""
         if tuple(block.values.shape[1] for block in features.blocks) == self.widths:
             return [block.values for block in features.blocks]

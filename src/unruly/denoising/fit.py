@@ -145,7 +145,7 @@ def _task(
     settings: Settings,
     seed: int,
 ) -> Task:
-    blocks = tuple(block.values for block in features.blocks)
+    blocks = tuple(block.array for block in features.blocks)
     fold, distinct = content_folds(features, settings.folds, seed)
     l2 = settings.l2 * votes.n / max(distinct, 1)  # copies of a text count as one
     number = np.full(votes.m + 1, UNKNOWN)

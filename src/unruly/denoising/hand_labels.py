@@ -49,7 +49,7 @@ def fit_hand_labels(
     n = len(labels)
     if not n:
         raise InputError("there is no label to learn from: give at least one")
-    blocks = tuple(block.values for block in features.blocks)
+    blocks = tuple(block.array for block in features.blocks)
     folds = min(_FOLDS, max(n, 2))
     fold, _ = content_folds(features, folds, seed)
     target, mass = np.eye(m)[labels], np.ones(n)

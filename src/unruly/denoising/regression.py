@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.features.encoder import Features
+from unruly.features.projection import Projected
 from unruly.statistics import log_softmax, softmax
 
 Real = NDArray[np.float32]
@@ -44,9 +45,9 @@ class SoftmaxRegression:
     weights: Real  # (d, m)
     bias: Real  # (m,)
 
-    def log_proba(self, values: Real) -> Real64:
+    def log_proba(self, values: Real | Projected) -> Real64:
         """(n, m): log-probabilities of the classes."""
-        scaled = _scaled(values, self.centre, self.scale)
+        scaled = (values - self.centre) * self.scale
         return log_softmax((scaled @ self.weights + self.bias).astype(np.float64))
 
 
@@ -206,9 +207,10 @@ def _row_digest(features: Features, rng: np.random.Generator) -> NDArray[np.uint
     """(n,): a sum over the features of each document."""
     digest = np.zeros(features.n, np.uint64)
     for block in features.blocks:
-        keys = _odd(rng, block.values.shape[1])
+        values = block.array
+        keys = _odd(rng, values.shape[1])
         for start in range(0, features.n, _CHUNK):
-            part = np.ascontiguousarray(block.values[start : start + _CHUNK], np.float32)
+            part = np.ascontiguousarray(values[start : start + _CHUNK], np.float32)
             mixed = _mixed(part.view(np.uint32).astype(np.uint64), keys)
             digest[start : start + _CHUNK] += mixed.sum(axis=1, dtype=np.uint64)
     return digest

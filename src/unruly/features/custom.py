@@ -47,7 +47,7 @@ class PrecomputedFeatures:
     @classmethod
     def from_array(cls, array: ArrayLike, source: str = "features") -> PrecomputedFeatures:
         """Check and keep an (n, d) array."""
-        values = Features.from_array(_numbers(array, source), source).blocks[0].values
+        values = Features.from_array(_numbers(array, source), source).blocks[0].array
         return cls(values=values, source=source, size=values.shape[1])
 
     @classmethod

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,7 @@ from unruly.wording import listed
 
 if TYPE_CHECKING:
     from unruly.features.cache import FeatureCache
+    from unruly.features.projection import Projected
 
 Real = NDArray[np.float32]
 State = Mapping[str, Any]  # what an encoder is saved as: plain JSON values, and arrays
@@ -115,13 +116,26 @@ class Pretrained:
         return self
 
 
+@runtime_checkable
+class Projecting(Protocol):
+    """An encoder that counts terms and projects them: its features can be had before they are multiplied out."""
+
+    def projected(self, texts: Sequence[str], progress: Progress = SILENT) -> tuple[Projected, ...]:
+        """One for each of its pieces."""
+
+
 @dataclass(frozen=True, eq=False)
 class Block:
     """The features of one encoder (or of one view of a relation's text)."""
 
     name: str
-    values: Real  # (n, d)
+    values: Real | Projected  # (n, d)
     encoder: str = ""  # blocks of one encoder (its layers, or what it reads) share one weight
+
+    @property
+    def array(self) -> Real:
+        """(n, d): multiplied out, if it was not."""
+        return self.values if isinstance(self.values, np.ndarray) else self.values.multiplied
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +179,8 @@ class Features:
     def matrix(self) -> Real:
         """(n, width): the blocks side by side."""
         if len(self.blocks) == 1:
-            return self.blocks[0].values
-        return np.concatenate([block.values for block in self.blocks], axis=1)
+            return self.blocks[0].array
+        return np.concatenate([block.array for block in self.blocks], axis=1)
 
     def take(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Features:
         """Some of the documents only."""

@@ -29,6 +29,7 @@ from threadpoolctl import threadpool_limits
 from unruly.errors import InputError, SettingsError, not_fitted
 from unruly.features.encoder import State, term_views
 from unruly.features.ngrams import CharGrams, Terms, WordGrams
+from unruly.features.projection import Axes, Projected
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus, digest_numbers
@@ -39,84 +40,10 @@ BATCH = 2_000  # texts encoded at a time,
 BATCH_CHARACTERS = 1_000_000  # and no more characters than these, unless one text has more
 FIT = 50_000  # texts to fit on; of more, a random sample
 EIGHT_BITS = 8_000_000  # numbers of all axes together, above which each has 4 bits
-CLIPS = (2.2, 2.6, 3.0)  # in 4 bits, the largest value: so many times the row's root mean square
 OVERSAMPLING, POWER_STEPS = 10, 3  # of the randomised decomposition
 SAMPLE = 20_000  # texts that the runs of characters are chosen from
 # Han, kana, Thai, Lao, Khmer, Burmese, Tibetan: written without blanks between words.
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
-
-
-@dataclass(frozen=True, eq=False)
-class Axes:
-    """V in small integers: row t is `steps[t] · scale[t]`.
-
-    A text has many terms, over which the errors of rounding average out.
-    """
-
-    steps: NDArray[np.int8]  # (terms, d): -127 to 127, or -7 to 7 in 4 bits
-    scale: NDArray[np.float32]  # (terms,)
-    bits: int = 8
-
-    @classmethod
-    def rounded(cls, axes: NDArray[np.float32], bits: int = 8) -> Axes:
-        """Each term's row rounded to steps; in 4 bits, at the best of three scales.
-
-        >>> axes = Axes.rounded(np.array([[0.5, -1.0], [0.0, 0.0]], np.float32))
-        >>> axes.steps.tolist(), np.round(axes.matrix, 2).tolist()
-        ([[64, -127], [0, 0]], [[0.5, -1.0], [0.0, 0.0]])
-        """
-        most = 2 ** (bits - 1) - 1
-        largest = np.abs(axes).max(axis=1)  # (terms,)
-        size = np.sqrt((axes**2).mean(axis=1))
-        widest = [largest] if bits == 8 else [np.minimum(size * clip, largest) for clip in CLIPS]
-        tried = [cls._at(axes, wide / most, bits) for wide in widest]
-        error = np.stack([((one.matrix - axes) ** 2).sum(axis=1) for one in tried])
-        best, term = error.argmin(axis=0), np.arange(len(axes))
-        steps = np.stack([one.steps for one in tried])[best, term]
-        return cls(steps, np.stack([one.scale for one in tried])[best, term], bits)
-
-    @classmethod
-    def _at(cls, axes: NDArray[np.float32], scale: NDArray[np.float32], bits: int) -> Axes:
-        most = 2 ** (bits - 1) - 1
-        scale = np.where(scale > 0, scale, 1).astype(np.float32)
-        steps = np.clip(np.round(axes / scale[:, None]), -most, most)
-        return cls(steps.astype(np.int8), scale, bits)
-
-    @cached_property
-    def matrix(self) -> NDArray[np.float32]:
-        """(terms, d)."""
-        return self.steps * self.scale[:, None]
-
-    @property
-    def width(self) -> int:
-        """d."""
-        return int(self.steps.shape[1])
-
-    def state(self) -> State:
-        """Steps of 4 bits two in a byte."""
-        packed: NDArray[np.generic] = self.steps
-        if self.bits == 4:
-            even = np.zeros((len(self.steps), self.width + self.width % 2), dtype=np.uint8)
-            even[:, : self.width] = self.steps + 8
-            packed = even[:, ::2] | even[:, 1::2] << 4
-        return {"width": self.width, "bits": self.bits, "packed": packed, "scale": self.scale}
-
-    @classmethod
-    def from_state(cls, state: State, terms: int) -> Axes:
-        """What `state` gave, checked against the number of terms."""
-        width, bits, packed, scale = (state[key] for key in ("width", "bits", "packed", "scale"))
-        kind, wide = {8: (np.int8, width), 4: (np.uint8, (width + 1) // 2)}[bits]
-        sound = packed.dtype == kind and packed.shape == (terms, wide) and width > 0
-        if not sound or scale.dtype != np.float32 or scale.shape != (terms,):
-            raise ValueError("the axes of lsa do not fit its terms")
-        if not np.isfinite(scale).all():
-            raise ValueError("the axes of lsa are not finite")
-        if bits == 8:
-            return cls(packed, scale, bits)
-        steps = np.empty((terms, 2 * wide), dtype=np.int8)
-        steps[:, ::2] = (packed & 15).astype(np.int8) - 8
-        steps[:, 1::2] = (packed >> 4).astype(np.int8) - 8
-        return cls(np.ascontiguousarray(steps[:, :width]), scale, bits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,16 +134,26 @@ class Lsa:
 
     def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> NDArray[np.float32]:
         """(n, width): each text's TF-IDF rows on the axes, block beside block."""
-        fitted = self._fitted()
         out = np.zeros((len(texts), self.width), dtype=np.float32)
-        blocks = np.split(out, np.cumsum([axes.width for axes in fitted])[:-1], axis=1)
         with stage(progress, "encoding with lsa", len(texts), "texts"):
             for start, part in _batches(texts):
-                weighed = _weighed_batch(self.terms, part, self.powers)
-                for block, rows, axes in zip(blocks, weighed, fitted, strict=True):
-                    block[start : start + len(part)] = rows @ axes.matrix
+                blocks = self._projected(_weighed_batch(self.terms, part, self.powers))
+                np.concatenate(
+                    [block.multiplied for block in blocks],
+                    axis=1,
+                    out=out[start : start + len(part)],
+                )
                 progress.advance(len(part))
         return out
+
+    def projected(self, texts: Sequence[str], progress: Progress = SILENT) -> tuple[Projected, ...]:
+        """The blocks of `encode`, not multiplied out."""
+        with stage(progress, "encoding with lsa", len(texts), "texts"):
+            return self._projected(_weighed(self.terms, texts, self.powers, progress))
+
+    def _projected(self, weighed: tuple[csr_matrix, ...]) -> tuple[Projected, ...]:
+        pairs = zip(weighed, self._fitted(), strict=True)
+        return tuple(Projected(rows, axes) for rows, axes in pairs)
 
     def state(self) -> State:
         """Options, terms and axes."""
@@ -306,10 +243,18 @@ def _choose(grams: WordGrams | CharGrams, texts: Sequence[str], least: int, most
 
 
 def _weighed(
-    terms: tuple[Terms, ...], texts: Sequence[str], powers: tuple[float, ...]
+    terms: tuple[Terms, ...],
+    texts: Sequence[str],
+    powers: tuple[float, ...],
+    progress: Progress = SILENT,
 ) -> tuple[csr_matrix, ...]:
     """(n, all terms) for each power of idf: the parts side by side."""
-    rows = [_weighed_batch(terms, some, powers) for _, some in _batches(texts)]
+    rows = []
+    for _, some in _batches(texts):
+        rows.append(_weighed_batch(terms, some, powers))
+        progress.advance(len(some))
+    if len(rows) == 1:
+        return rows[0]
     return tuple(vstack(batches, format="csr") for batches in zip(*rows, strict=True))
 
 

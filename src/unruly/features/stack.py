@@ -7,7 +7,7 @@ dominates the others.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, ModelFileError, not_fitted
 from unruly.features.cache import FeatureCache
-from unruly.features.encoder import TEXT, Block, Encoder, Features, view_of
+from unruly.features.encoder import TEXT, Block, Encoder, Features, Projecting, view_of
+from unruly.features.projection import Projected
 from unruly.features.registry import (
     AllowedEncoders,
     encoder_from,
@@ -54,27 +55,36 @@ class Part:
         return cache.encode(self.encoder, texts, progress)
 
     def blocks(
-        self, corpus: Corpus, cache: FeatureCache | None, progress: Progress
+        self,
+        corpus: Corpus,
+        cache: FeatureCache | None,
+        progress: Progress,
+        *,
+        multiplied: bool = True,
     ) -> tuple[Block, ...]:
-        """One block, or one for each piece of the encoder, on the common scale."""
-        if len(corpus):
-            values = self.raw(corpus, cache, progress)
-        else:
-            values = np.zeros((0, self.encoder.width), dtype=np.float32)
+        """One block, or one for each piece of the encoder, on the common scale; products `multiplied` out if need be."""
+        found = self._pieces(corpus, cache, progress, multiplied)
+        more = "" if self.view == TEXT else f", {self.view}"
         return tuple(
-            Block(name, part / np.float32(scale), self.encoder.name)
-            for (name, part), scale in zip(self.cut(values), self.scales, strict=True)
+            Block(f"{name}{more}", values * (1 / scale), self.encoder.name)
+            for (name, _), values, scale in zip(
+                self.encoder.pieces, found, self.scales, strict=True
+            )
         )
 
-    def cut(self, values: NDArray[np.float32]) -> list[tuple[str, NDArray[np.float32]]]:
-        """Name and columns of each block."""
-        pieces = self.encoder.pieces
-        ends = np.cumsum([width for _, width in pieces])[:-1]
-        more = "" if self.view == TEXT else f", {self.view}"
-        return [
-            (f"{name}{more}", part)
-            for (name, _), part in zip(pieces, np.split(values, ends, axis=1), strict=True)
-        ]
+    def _pieces(
+        self, corpus: Corpus, cache: FeatureCache | None, progress: Progress, multiplied: bool
+    ) -> Sequence[NDArray[np.float32] | Projected]:
+        """Before scaling. Products are not kept on disk: terms are counted about as fast as features are read."""
+        if not len(corpus):
+            return self.cut(np.zeros((0, self.encoder.width), dtype=np.float32))
+        if multiplied or not isinstance(self.encoder, Projecting):
+            return self.cut(self.raw(corpus, cache, progress))
+        return self.encoder.projected(view_of(corpus, self.view).to_list(), progress)
+
+    def cut(self, values: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+        """The columns of each block."""
+        return np.split(values, np.cumsum([width for _, width in self.encoder.pieces])[:-1], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +139,13 @@ class EncoderStack:
         cache: FeatureCache | None = None,
         progress: Progress = SILENT,
         *,
-        keyed: bool = True,
+        fitting: bool = True,
     ) -> Features:
-        """One block for each piece of each encoder and view; with `keyed`, also digests of the texts, which fitting needs."""
+        """One block for each piece of each encoder and view; for `fitting` multiplied out, and with digests of the texts."""
         if not self.parts:
             raise not_fitted("the encoder is used before it was fitted: call fit(corpus) first")
-        blocks = [part.blocks(corpus, cache, progress) for part in self.parts]
-        keys = text_digests(corpus.texts.to_list()) if keyed else None
+        blocks = [part.blocks(corpus, cache, progress, multiplied=fitting) for part in self.parts]
+        keys = text_digests(corpus.texts.to_list()) if fitting else None
         return Features(tuple(block for part in blocks for block in part), keys)
 
     def notes(self) -> tuple[EncoderFallback, ...]:
@@ -212,7 +222,7 @@ def _scaled(part: Part, corpus: Corpus, cache: FeatureCache | None, progress: Pr
         values = part.raw(corpus, cache, progress)[rows]
     else:
         values = part.raw(corpus.take(rows), None, SILENT)
-    return replace(part, scales=tuple(_spread(block) for _, block in part.cut(values)))
+    return replace(part, scales=tuple(_spread(block) for block in part.cut(values)))
 
 
 def _spread(values: NDArray[np.float32]) -> float:
@@ -262,13 +272,13 @@ class Encoding:
         cache: FeatureCache | None = None,
         progress: Progress = SILENT,
         *,
-        keyed: bool = True,
+        fitting: bool = True,
     ) -> Features:
         """The features of documents: a corpus, or what `Corpus.of` takes, as a list or a series of texts.
 
-        `keyed` if a model may be fitted on them.
+        `fitting` if a model may be fitted on them.
         """
-        return self.stack.encode(Corpus.of(documents), cache, progress, keyed=keyed)
+        return self.stack.encode(Corpus.of(documents), cache, progress, fitting=fitting)
 
     def notes(self) -> tuple[EncoderFallback, ...]:
         """What the user should know of how texts are read."""

@@ -310,7 +310,7 @@ def explain(
     neighbours: int = 5,
 ) -> Explanation:
     """Why the first of these documents gets its label."""
-    seen = fitted.seen(documents, given)
+    seen = fitted.seen(documents, given, fitting=False)
     votes, features = seen.votes, seen.features
     heads = seen.heads(fitted.learner, fitted.shares)
     text = None if documents.corpus is None else documents.corpus.texts[0]
@@ -363,7 +363,7 @@ def _asked(fitted: Fitted, corpus: Corpus) -> Asked:
             name=corpus.name,
         )
         none = silence(variants.ids, fitted.classes, fitted.sources)
-        features = fitted.features(Documents(variants, None))
+        features = fitted.features(Documents(variants, None), fitting=False)
         return fitted.learner.heads(features, none).classifier
 
     return ask

@@ -119,7 +119,7 @@ class Fitted:
         cache: FeatureCache | None = None,
         progress: Progress = SILENT,
         *,
-        keyed: bool = True,
+        fitting: bool = True,
     ) -> Features:
         """Features of new documents, made as those of the training documents were."""
         given = documents.features
@@ -129,7 +129,7 @@ class Fitted:
                     "this model was fitted on features, not on texts: give it features of the same kind"
                 )
             assert documents.corpus is not None
-            given = self.encoder.features(documents.corpus, cache, progress, keyed=keyed)
+            given = self.encoder.features(documents.corpus, cache, progress, fitting=fitting)
         if given.width != self.width:
             by = f" ({self.encoder.name} gives them)" if self.encoder else ""
             raise InputError(
@@ -175,7 +175,7 @@ class Fitted:
     ) -> float:
         """The share of the votes cast that name the class which the classifier predicts from features."""
         cast = self.votes(documents, votes)
-        heads = self.learner.heads(self.features(documents, cache), cast)
+        heads = self.learner.heads(self.features(documents, cache, fitting=False), cast)
         predicted = heads.classifier.argmax(axis=1)  # (n,)
         if not cast.covered.any():
             raise InputError("none of these documents has a vote: there is nothing to agree with")
@@ -189,7 +189,7 @@ class Fitted:
         progress: Progress = SILENT,
     ) -> Predictions:
         """Labels, probabilities, deciding heads and votes for these documents."""
-        seen = self.seen(documents, given, cache, progress, keyed=False)
+        seen = self.seen(documents, given, cache, progress, fitting=False)
         return Predictions(seen.heads(self.learner, self.shares), seen.votes)
 
     def seen(
@@ -199,11 +199,11 @@ class Fitted:
         cache: FeatureCache | None = None,
         progress: Progress = SILENT,
         *,
-        keyed: bool = True,
+        fitting: bool = True,
     ) -> Seen:
         """These documents as the learner sees them."""
         votes = self.votes(documents, given, progress)
-        features = self.features(documents, cache, progress, keyed=keyed)
+        features = self.features(documents, cache, progress, fitting=fitting)
         return Seen(features, votes, without_text(documents))
 
     def check(self) -> None:

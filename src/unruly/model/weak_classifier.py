@@ -250,7 +250,7 @@ class WeakClassifier:
         """(n, d): the features that the model reads of these documents, as float32; `cached` as in `predictions`."""
         cache = self._cache(read_only=not cached)
         fitted = self.fitted
-        return fitted.features(fitted.documents(X), cache, progress, keyed=False).matrix()
+        return fitted.features(fitted.documents(X), cache, progress).matrix()
 
     def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy against gold labels `y`, or those of the corpus when `y` is left out.

@@ -49,7 +49,7 @@ def hold_out(
     if len(rows) * part < _FEWEST:
         return held
     start = zlib.crc32(str(seed).encode())
-    blocks = [block.values for block in features.blocks]
+    blocks = [block.array for block in features.blocks]
     digest = np.array([_digest(blocks, row, start) for row in rows.tolist()])
     held[rows[digest < part * 2**32]] = True
     return held
