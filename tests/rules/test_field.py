@@ -61,7 +61,8 @@ def test_a_cell_that_is_not_a_number_is_named_by_its_row() -> None:
     frame = pl.DataFrame({"id": ["a", "b", "c"], "text": ["x"] * 3, "stars": ["5", "4,5", "n/a"]})
     sources = Sources(["no", "yes"], [Source("f", [Rule("yes", Field("stars", low=4))])])
     with pytest.raises(
-        RuleError, match=r"rule 1, row id 'b': the column 'stars' holds '4,5', .*2 rows .*\"abstain\""
+        RuleError,
+        match=r"rule 1, row id 'b': the column 'stars' holds '4,5', .*2 rows .*\"abstain\"",
     ):
         sources.vote(Corpus.from_frame(frame, text="text", id="id"))
 

@@ -452,7 +452,9 @@ def one_document(
 
     missing: list[InputError] = []
     for split in _splits_with_ids(path):
-        found, numbered = _with_ids(path, split, text, id_column, model.text_column, model.id_column)
+        found, numbered = _with_ids(
+            path, split, text, id_column, model.text_column, model.id_column
+        )
         corpus = found.read(model.class_names, split)
         rows = [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
         if not rows:
