@@ -106,11 +106,12 @@ class ConditionForm:
                 return FormProblem(f"{each.short}: {message}", name)
             if each.needed and not self.text(each).strip():
                 return FormProblem(f"{each.short}: still empty", name, missing=True)
-        some = [each for each in kind.fields if each.key in kind.some]
-        if some and not any(self.text(each).strip() for each in some):
-            titles = ", ".join(f"“{each.short}”" for each in some)
-            name = f"{prefix}{_named(kind, some[0])}"
-            return FormProblem(f"Fill in one of {titles}", name, missing=True)
+        for keys in kind.some:
+            some = [each for each in kind.fields if each.key in keys]
+            if not any(self.text(each).strip() for each in some):
+                titles = ", ".join(f"“{each.short}”" for each in some)
+                name = f"{prefix}{_named(kind, some[0])}"
+                return FormProblem(f"Fill in one of {titles}", name, missing=True)
         return None
 
 
