@@ -96,11 +96,7 @@ def _check_replaceable(target: Path, own: Collection[str]) -> None:
 @contextmanager
 def _room_beside(target: Path) -> Iterator[Path]:
     """A temporary folder beside the target; those that killed runs left there are removed."""
-    if not target.parent.is_dir():
-        raise InputError(
-            f"cannot write there: the folder {target.parent} does not exist",
-            where=Where(str(target)),
-        )
+    check_folder_of(target)
     check_no_device(target)
     try:
         _clear_leftovers(target.parent, f".{target.name}.{_MARK}")
@@ -144,6 +140,15 @@ def check_no_folder(target: Path) -> None:
     if target.is_dir():
         raise InputError(
             "cannot write there: it is a folder: pass a file", where=Where(str(target))
+        )
+
+
+def check_folder_of(target: Path) -> None:
+    """Refuse an output whose folder is not there."""
+    if not target.absolute().parent.is_dir():
+        raise InputError(
+            f"cannot write there: the folder {target.parent} does not exist",
+            where=Where(str(target)),
         )
 
 

@@ -230,7 +230,8 @@ def test_a_full_disk_is_said_and_nothing_is_lost(
     assert "Majority vote changes" in part, "the counts are there all the same"
     answer = client.post("/rules/save", data={"toml": NEW, "saved": ""}, headers=PART)
     assert answer.status_code == 507
-    assert "nothing was changed" in answer.text
+    assert answer.text.startswith("Nothing was changed: ")
+    assert answer.text.endswith("free some, or write elsewhere")
     assert text_of(folder) == before
     answer = client.post("/label/one", data={"row": "0", "label": "spam"}, headers=PART)
     assert answer.status_code == 507

@@ -18,6 +18,7 @@ import click
 
 from unruly.errors import InputError, ProjectError, UnrulyError, Where
 from unruly.files import (
+    check_folder_of,
     check_no_device,
     check_no_folder,
     check_not_input,
@@ -164,22 +165,24 @@ def check_output(path: Path, endings: Sequence[str] = (), inputs: Iterable[Path]
     ...
     unruly.errors.InputError: votes.xlsx: cannot write '.xlsx' files: use .parquet, .csv, .tsv or .jsonl
     """
+    here = Where(str(path))
     if endings and path.suffix.lower() not in endings:
         known = " or ".join(filter(None, [", ".join(endings[:-1]), endings[-1]]))
         what = f"{path.suffix!r} files" if path.suffix else "a file without an ending"
-        raise InputError(f"{path}: cannot write {what}: use {known}")
+        raise InputError(f"cannot write {what}: use {known}", where=here)
     check_no_folder(path)
     check_no_device(path)
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: cannot write there: the folder {path.parent} does not exist")
+    check_folder_of(path)
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise InputError(
-            f"{path}: cannot write there: the folder {path.parent} is read-only: change its permissions, or choose another"
+            f"cannot write there: the folder {path.parent} is read-only: change its permissions, or choose another",
+            where=here,
         )
     check_not_input(path, inputs)
     if path.exists() and any(file.exists() and path.samefile(file) for file in _files_beside(path)):
         raise InputError(
-            f"{path}: cannot write there: this is a file of the project {path.parent}: choose another"
+            f"cannot write there: this is a file of the project {path.parent}: choose another",
+            where=here,
         )
 
 

@@ -30,6 +30,7 @@ from starlette.staticfiles import StaticFiles
 
 from unruly import __version__
 from unruly.errors import InputError, UnrulyError
+from unruly.files import os_reason
 from unruly.html import with_code
 from unruly.project.new import begin_project, look_at
 from unruly.rules.condition import Condition
@@ -303,7 +304,7 @@ def _handled(studio: Studio, handler: Handler, request: PageRequest) -> Response
     except UnrulyError as error:
         return _problem(studio, request, str(error), 422)
     except OSError as error:  # a full disk, a missing file
-        what = f"{error.filename or 'a file'}: {error.strerror or error}: nothing was changed"
+        what = f"nothing was changed: {error.filename or 'a file'}: {os_reason(error)}"
         return _problem(studio, request, what, 507)
 
 
