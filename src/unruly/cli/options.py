@@ -189,22 +189,9 @@ def check_output(path: Path, endings: Sequence[str] = (), inputs: Iterable[Path]
 def _files_beside(path: Path) -> tuple[Path, ...]:
     """The files of the project in whose folder a file lies; none where there is no project that can be read."""
     try:
-        return inputs_of(path.parent) if is_project(path.parent) else ()
+        return Data.of(path.parent).inputs if is_project(path.parent) else ()
     except UnrulyError:
         return ()
-
-
-def inputs_of(data: Path | None) -> tuple[Path, ...]:
-    """The files that are read where DATA is a file, a folder or a project."""
-    if data is None:
-        return ()
-    if is_project(data):
-        from unruly.project.project import Project
-
-        return Project.read(data).inputs()
-    from unruly.texts.frame_table import files_of
-
-    return files_of(data)
 
 
 @dataclass(frozen=True)
@@ -381,40 +368,76 @@ def _kept(pipe: Pipe) -> Iterator[Path]:
             raise type(error)(error.message, where=there) from None
 
 
-def data_file(
-    path: Path,
-    split: str,
-    *,
-    text: str | None = None,
-    id: str | None = None,
-    label: str | None = None,
-    on_bad_row: str | None = None,
-) -> DataFile:
-    """What DATA means: a project gives its own file and columns, which options override."""
-    from unruly.texts.table import on_bad_row_of
-    from unruly.texts.wrench import is_wrench
+@dataclass(frozen=True)
+class Data:
+    """What DATA names: a file, a folder, or a project, which is read here and nowhere else."""
 
-    rows = on_bad_row_of(on_bad_row)
-    if not is_project(path):
-        if (text or id or label) and is_wrench(path):
-            raise InputError(
-                f"{path}: WRENCH files have fixed column names: leave out --text, --id and --label"
+    path: Path
+    project: Project | None
+    on_bad_row: OnBadRow = "keep"
+
+    @classmethod
+    def of(cls, path: Path, on_bad_row: str | None = None) -> Data:
+        """What is at a path; rows that cannot be read as typed, else as the project says."""
+        from unruly.texts.table import on_bad_row_of
+
+        rows = on_bad_row_of(on_bad_row)
+        if not is_project(path):
+            return cls(path, None, rows)
+        project = open_project(path, on_bad_row=on_bad_row)
+        return cls(path, project, on_bad_row_of(project.data.on_bad_row))
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """The files that are read."""
+        from unruly.texts.frame_table import files_of
+
+        return files_of(self.path) if self.project is None else self.project.inputs()
+
+    def file(
+        self,
+        split: str,
+        *,
+        text: str | None = None,
+        id: str | None = None,
+        label: str | None = None,
+    ) -> DataFile:
+        """The file itself, or that of a project with its columns, which options override."""
+        from unruly.texts.wrench import is_wrench
+
+        if self.project is None:
+            if (text or id or label) and is_wrench(self.path):
+                raise InputError(
+                    "WRENCH files have fixed column names: leave out --text, --id and --label",
+                    where=Where(str(self.path)),
+                )
+            needed = label is not None
+            return DataFile(self.path, text, id, label, self.on_bad_row, label_needed=needed)
+        data, folder = self.project.data, self.project.folder
+        if split == "test" and data.test is None and data.train is not None:
+            raise ProjectError(
+                f'the project has no test file: set test = "..." under [data] in unruly.toml, or pass '
+                f"a file instead of the project, such as {folder / data.train}"
             )
-        return DataFile(path, text, id, label, rows, label_needed=label is not None)
-    from unruly.project.project import Project
+        label = label or data.label_of(split)
+        path = data.path(split, folder)
+        return DataFile(path, text or data.text, id or data.id, label, self.on_bad_row)
 
-    project = Project.read(path)
-    data = project.data
-    if split == "test" and data.test is None and data.train is not None:
-        raise ProjectError(
-            f'the project has no test file: set test = "..." under [data] in unruly.toml, or pass '
-            f"a file instead of the project, such as {project.folder / data.train}"
-        )
-    file = data.path(split, project.folder)
-    if rows == "keep":
-        rows = on_bad_row_of(data.on_bad_row)
-    label = label or data.label_of(split)
-    return DataFile(file, text or data.text, id or data.id, label, rows)
+    def check_same_task(self, classes: Sequence[str]) -> None:
+        """Refuse a project of another task than the model's: numbers in its label column would mean other classes."""
+        theirs = classes if self.project is None else self.project.classes
+        if set(theirs) != set(classes):
+            raise InputError(
+                f"the model's classes are {listed(classes)}, the project's {listed(theirs)}: pass data of the same task",
+                where=Where(str(self.path)),
+            )
+
+    def rule_files(self) -> tuple[Path, ...]:
+        """The files of rule functions that may be run because they are the project's own."""
+        from unruly.model.saved_rules import function_files
+
+        project = self.project
+        return () if project is None else function_files(project.sources, project.folder)
 
 
 def remarks_on(given: DataFile, found: DataFile, read: Iterable[Corpus]) -> Iterator[str]:
@@ -428,22 +451,8 @@ def remarks_on(given: DataFile, found: DataFile, read: Iterable[Corpus]) -> Iter
         yield from (f"{corpus.name}: {line}" for line in told)
 
 
-def check_same_task(classes: Sequence[str], data: Path) -> None:
-    """Refuse a project of another task than the model's: numbers in its label column would mean other classes."""
-    if not is_project(data):
-        return
-    from unruly.project.project import Project
-
-    theirs = Project.read(data).classes
-    if set(theirs) != set(classes):
-        raise InputError(
-            f"{data}: the model's classes are {listed(classes)}, the project's {listed(theirs)}: pass data of the "
-            "same task"
-        )
-
-
 def one_document(
-    path: Path,
+    data: Data,
     id: str,
     model: WeakClassifier,
     *,
@@ -453,7 +462,7 @@ def one_document(
     """A corpus of one: the document with this id (row numbers, where the data has no ids)."""
     import polars as pl
 
-    found, split, numbered = _with_ids(path, text, id_column, model.text_column, model.id_column)
+    found, split, numbered = _with_ids(data, text, id_column, model.text_column, model.id_column)
     corpus = found.read(model.class_names, split)
     rows = [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
     if not rows:
@@ -473,10 +482,10 @@ def one_document(
     return replace(one, ids=pl.Series("id", rows)) if numbered else one  # as training numbers it
 
 
-def first_id(path: Path, classes: Sequence[str]) -> str | None:
+def first_id(data: Data, classes: Sequence[str]) -> str | None:
     """The id of the first document that `one_document` finds there; None where there is none that can be read."""
     try:
-        found, split, _ = _with_ids(path)
+        found, split, _ = _with_ids(data)
         with found.stream(classes, split) as stream:
             return next((str(batch.ids[0]) for batch in replace(stream, batch_rows=1)), None)
     except UnrulyError:
@@ -484,20 +493,18 @@ def first_id(path: Path, classes: Sequence[str]) -> str | None:
 
 
 def _with_ids(
-    path: Path,
+    data: Data,
     text: str | None = None,
     id_column: str | None = None,
     text_column: str | None = None,
     known: str | None = None,  # the column of ids that the model was fitted with
 ) -> tuple[DataFile, str, bool]:
     """A file of documents with its column of ids, where it has one; of a project which file it is; whether training numbers rows."""
-    from unruly.project.project import Project
     from unruly.texts.table import open_table
 
-    split = "test"
-    if is_project(path) and Project.read(path).data.test is None:
-        split = "train"
-    found = data_file(path, split, text=text, id=id_column).for_model(text_column)
+    trained = data.project is not None and data.project.data.test is None
+    split = "train" if trained else "test"
+    found = data.file(split, text=text, id=id_column).for_model(text_column)
     found, numbered = replace(found, label=None, text_option="--text-column"), found.id is None
     if numbered and not found.is_wrench:
         schema = open_table(found.path).schema
@@ -540,14 +547,15 @@ def open_project(
 
 
 def load_model(
-    path: Path, functions: Sequence[Path] = (), data: Path | None = None
+    path: Path, functions: Sequence[Path] = (), data: Data | None = None
 ) -> WeakClassifier:
-    """A saved model. Where DATA is a project, its own files of rule functions need not be named."""
+    """A saved model, with the rule functions in the files named, else in those of the project that DATA is."""
     from unruly.model.weak_classifier import load
 
     if data is not None:
-        check_not_swapped(path, data)
-    return load(path, rule_files(functions, data))
+        check_not_swapped(path, data.path)
+        functions = functions or data.rule_files()
+    return load(path, tuple(functions) or None)
 
 
 def check_not_swapped(model: Path, other: Path) -> None:
@@ -556,14 +564,3 @@ def check_not_swapped(model: Path, other: Path) -> None:
 
     if not is_model(model) and is_model(other):
         raise InputError(f"{model} is not a model, but {other} is: swap them, MODEL comes first")
-
-
-def rule_files(functions: Sequence[Path], data: Path | None) -> tuple[Path, ...] | None:
-    """The files of rule functions that may be run: those named, else those of the project that DATA is."""
-    if not functions and data is not None and is_project(data):
-        from unruly.model.saved_rules import function_files
-        from unruly.project.project import Project
-
-        project = Project.read(data)
-        functions = function_files(project.sources, project.folder)
-    return tuple(functions) or None

@@ -16,7 +16,6 @@ from unruly.cli.options import (
     TABLES,
     bad_row_option,
     check_output,
-    data_file,
     defuse_option,
     engine_options,
     json_option,
@@ -255,12 +254,12 @@ def vote(
         from unruly.distributed.run import vote
         from unruly.texts.table import on_bad_row_of
 
-        rows = open_project(project, on_bad_row=on_bad_row).data.on_bad_row
+        opened = open_project(project, on_bad_row=on_bad_row)
         done = vote(
             project,
-            data or data_file(project, split).path,
+            data or opened.data.path(split, opened.folder),
             output,
-            on_bad_row=on_bad_row_of(rows),
+            on_bad_row=on_bad_row_of(opened.data.on_bad_row),
             placement=placement,
             progress=screen.progress(),
         )
