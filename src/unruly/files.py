@@ -23,6 +23,7 @@ from pathlib import Path
 from unruly.errors import InputError, Where
 from unruly.wording import listed
 
+TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")  # endings of tables that are written
 STALE = 3600.0  # seconds without a change, after which what a killed run left is removed by runs for other outputs
 _MARK = "unruly-"  # in the names of temporary folders
 _REPLACED = "old"  # the folder that stood at an output, until the new one is there

@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 from tests.cli.conftest import Unruly
 
-from unruly.cli.options import STREAM, TABLES, Data, DataFile, check_output
+from unruly.cli.options import STREAM, Data, DataFile, check_output
 from unruly.errors import InputError
+from unruly.files import TABLES
 from unruly.project.project import Project
 
 
@@ -30,7 +31,7 @@ def test_any_ending_where_none_is_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("a.xlsx", "cannot write '.xlsx' files: use .parquet, .csv, .tsv or .jsonl"),
+        ("a.xlsx", "cannot write '.xlsx' files: use .parquet, .csv, .tsv, .jsonl or .ndjson"),
         ("a", "cannot write a file without an ending"),
         ("no/a.csv", "does not exist"),
         ("folder.csv", "it is a folder: pass a file"),

@@ -12,7 +12,6 @@ import click
 
 from unruly.cli.options import (
     PATH,
-    TABLES,
     Command,
     Data,
     bad_row_option,
@@ -36,8 +35,10 @@ from unruly.cli.options import (
 )
 from unruly.cli.screen import Screen, table_of
 from unruly.errors import InputError, Where
-from unruly.files import check_not_input
+from unruly.files import TABLES, check_not_input
+from unruly.model.settings import SETTINGS, options_of_others
 from unruly.progress import Timed
+from unruly.project import SAMPLE
 
 if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
@@ -50,8 +51,6 @@ _TYPED = "unruly.settings"  # where the command's context keeps them
 
 def setting_options(command: Command) -> Command:
     """One option for each setting of each method: `--learning-rate` for `learning_rate`."""
-    from unruly.model.settings import SETTINGS
-
     owners: dict[str, list[str]] = {}
     options: dict[str, Option] = {}
     for method, kind in SETTINGS.items():
@@ -99,8 +98,6 @@ def check_typed(typed: Mapping[str, Any], method: str) -> None:
     ...
     unruly.errors.InputError: --epochs is an option of --method paper: add it, or leave --epochs out
     """
-    from unruly.model.settings import options_of_others
-
     others = options_of_others(method)
     for name in typed:
         if name in others:
@@ -118,7 +115,7 @@ def check_typed(typed: Mapping[str, Any], method: str) -> None:
     "--prior",
     help='The class shares, if you know them: "0.9,0.1", "spam is about 1 in 8", uniform, or votes.',
 )
-@click.option("--method", type=click.Choice(["default", "paper"]), help="Training method.")
+@click.option("--method", type=click.Choice(list(SETTINGS)), help="Training method.")
 @click.option("--seed", type=click.IntRange(0), help="Random seed.  [default: 0]")
 @click.option(
     "--score/--no-score", default=True, help="Score against gold labels where there are any."
@@ -132,7 +129,7 @@ def check_typed(typed: Mapping[str, Any], method: str) -> None:
     "--sample",
     type=click.IntRange(0),
     metavar="N",
-    default=200_000,
+    default=SAMPLE,
     show_default=True,
     help="Train on a random sample of at most N documents (labelled ones always included); 0 for all.",
 )

@@ -15,7 +15,6 @@ import click
 
 from unruly.cli.options import (
     PATH,
-    TABLES,
     Data,
     DataFile,
     bad_row_option,
@@ -35,6 +34,7 @@ from unruly.cli.options import (
 )
 from unruly.cli.screen import Screen
 from unruly.errors import InputError
+from unruly.files import TABLES
 from unruly.project import SPLITS
 from unruly.wording import plural
 
@@ -57,7 +57,9 @@ if TYPE_CHECKING:
 @click.option(
     "-n", "most", type=click.IntRange(1), default=20, show_default=True, help="How many at most."
 )
-@output_option("Write them to a file instead: .csv, .tsv, .jsonl or .parquet.", required=False)
+@output_option(
+    "Write them to a file instead: .parquet, .csv, .tsv, .jsonl or .ndjson.", required=False
+)
 @defuse_option
 @bad_row_option
 @json_option

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
 STREAM = Path("-")  # standard input or output
-TABLES = (".parquet", ".csv", ".tsv", ".jsonl")
 BAD_ROWS = ("error", "skip", "keep")
 
 
@@ -160,10 +159,10 @@ def output_option(help: str, required: bool = True) -> Callable[[Command], Comma
 def check_output(path: Path, endings: Sequence[str] = (), inputs: Iterable[Path] = ()) -> None:
     """Refuse, before any work, an output that cannot be written, or is one of the inputs.
 
-    >>> check_output(Path("votes.xlsx"), TABLES)
+    >>> check_output(Path("votes.xlsx"), [".parquet", ".csv"])
     Traceback (most recent call last):
     ...
-    unruly.errors.InputError: votes.xlsx: cannot write '.xlsx' files: use .parquet, .csv, .tsv or .jsonl
+    unruly.errors.InputError: votes.xlsx: cannot write '.xlsx' files: use .parquet or .csv
     """
     here = Where(str(path))
     if endings and path.suffix.lower() not in endings:

@@ -17,7 +17,6 @@ import click
 from unruly.cli.options import (
     PATH,
     STREAM,
-    TABLES,
     Data,
     DataFile,
     bad_row_option,
@@ -37,7 +36,7 @@ from unruly.cli.options import (
 )
 from unruly.cli.screen import Screen, show_cluster_run
 from unruly.errors import InputError
-from unruly.files import temporary_folder
+from unruly.files import TABLES, temporary_folder
 from unruly.wording import counted, listed, plural
 
 if TYPE_CHECKING:
@@ -51,7 +50,8 @@ if TYPE_CHECKING:
 @click.argument("model", type=PATH)
 @click.argument("data", type=PATH)
 @output_option(
-    "The file to write: .parquet, .csv, .tsv or .jsonl; - for standard output.", required=False
+    "The file to write: .parquet, .csv, .tsv, .jsonl or .ndjson; - for standard output.",
+    required=False,
 )
 @text_options
 @split_option

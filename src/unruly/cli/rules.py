@@ -13,7 +13,6 @@ import click
 
 from unruly.cli.options import (
     PATH,
-    TABLES,
     bad_row_option,
     check_output,
     defuse_option,
@@ -28,7 +27,7 @@ from unruly.cli.options import (
 )
 from unruly.cli.screen import Screen, show_cluster_run, source_table
 from unruly.errors import ExampleError, InputError, UnrulyError
-from unruly.files import check_not_input
+from unruly.files import TABLES, check_not_input
 from unruly.project import SPLITS
 from unruly.wording import listed, plural
 
@@ -184,7 +183,7 @@ def _saved(project: Path) -> dict[Path, int]:
 
 @click.command()
 @click.argument("project", type=PATH)
-@output_option("The file to write: .parquet, .csv, .tsv or .jsonl.", required=False)
+@output_option("The file to write: .parquet, .csv, .tsv, .jsonl or .ndjson.", required=False)
 @click.option("--split", type=click.Choice(SPLITS), default="train", help="Which file to vote on.")
 @click.option("--no-cache", is_flag=True, help="Run every rule, whatever was matched before.")
 @click.option(

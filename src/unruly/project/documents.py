@@ -130,7 +130,7 @@ class Shown:
                 case ".csv" | ".tsv" as form:
                     flat = defused(frame) if defuse else frame
                     flat.write_csv(part, separator="\t" if form == ".tsv" else ",")
-                case ".jsonl":
+                case ".jsonl" | ".ndjson":
                     frame.write_ndjson(part)
                 case _:
                     frame.write_parquet(part)
