@@ -10,7 +10,6 @@ is the share of documents with such a vote, and "Unasked" of those that the sour
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -137,10 +136,6 @@ class Summary:
             if row["score"] is not None:
                 row["score"]["accuracy"] = Score(**row["score"]).accuracy
         return plain
-
-    def to_json(self) -> str:
-        """The same as one JSON object."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The header and the rows as strings, for any kind of screen."""
