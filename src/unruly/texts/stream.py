@@ -1,7 +1,7 @@
-"""Files of any length, read and written in batches, with the memory of one batch.
+"""Files of any length in batches, with the memory of one: read, and written again with columns added (copies CSV bytes).
 
-`CorpusStream` reads; `RowWriter` writes the rows again with columns added. Records of CSV and TSV and objects of JSON Lines are
-copied byte for byte, with the new columns behind them, so that ids, phone numbers and prices stay as they were written.
+`CorpusStream` reads; `RowWriter` writes. Records of CSV and TSV and objects of JSON Lines are copied byte for byte, with the
+new columns behind them, so that ids, phone numbers and prices stay as they were written.
 """
 
 from __future__ import annotations
