@@ -37,7 +37,7 @@ from unruly.texts.stream import FLAT, defused
 from unruly.texts.table import check_file, ending, open_table
 from unruly.texts.wrench import TEXT, read_wrench
 from unruly.votes.votes import ABSTAIN, Votes, unique_ids
-from unruly.wording import listed
+from unruly.wording import free_name, listed
 
 ID = "id"
 SLICE = 250_000  # documents written at a time
@@ -169,8 +169,8 @@ def _classes(frame: pl.DataFrame, path: Path) -> tuple[str, ...]:
 def write_parquet(votes: Votes, path: Path) -> None:
     """Write everything but the provenance."""
     taken = set(votes.sources)
-    id_name = _free("id", taken)
-    soft = {source: _free(f"{source} (soft)", taken | {id_name}) for source in votes.soft}
+    id_name = free_name("id", taken, "_")
+    soft = {source: free_name(f"{source} (soft)", taken | {id_name}, "_") for source in votes.soft}
     columns = [votes.ids.alias(id_name)]
     columns += [_int8(votes, j) for j in range(votes.k)]
     columns += [
@@ -311,12 +311,6 @@ def _matrix(frame: pl.DataFrame) -> NDArray[np.int8]:
     return matrix
 
 
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
-
-
 def read_wrench_votes(folder: Path, split: str = "train", votes: str = "weak_labels") -> Votes:
     """The votes stored beside the documents of one split."""
     stored = read_wrench(folder, split, votes)
@@ -351,7 +345,7 @@ def _wrench_items(votes: Votes, corpus: Corpus) -> dict[str, Any]:
     gold = corpus.gold.tolist() if corpus.gold is not None else [-1] * votes.n
     columns = corpus.columns
     if TEXT in columns.columns:
-        columns = columns.rename({TEXT: _free(TEXT, set(columns.columns))})
+        columns = columns.rename({TEXT: free_name(TEXT, columns.columns, "_")})
     others = columns.rows(named=True) if columns.width else [{}] * votes.n
     rows = zip(votes.ids, gold, votes.hard.tolist(), corpus.texts, others, strict=True)
     return {
