@@ -200,6 +200,7 @@ def suggest_rules(
     scored: NDArray[np.int64] | None = None,
     refused: Collection[Refused] = (),
     candidates: Sequence[Rule] | None = None,
+    least: float = LEAST,
     progress: Progress = SILENT,
 ) -> tuple[RuleSuggestion, ...]:
     """At most n new rules, the best first; some are marked as guesses.
@@ -227,16 +228,16 @@ def suggest_rules(
         known = np.full(len(corpus), UNKNOWN) if labels is None else labels
         sample = _Documents.of(corpus.take(rows), votes.take(rows), truth[rows], usual, known[rows])
         found = (
-            _shortlist(sample, n, there)
+            _shortlist(sample, n, there, least)
             if candidates is None
             else sample.matched(
                 [rule for rule in candidates if not there.has(str(rule.label), rule.when)]
             )
         )
-        listed = _greedy(found, sample, n + max(n // 2, SPARE))
+        listed = _greedy(found, sample, n + max(n // 2, SPARE), least)
         everything = _Documents.of(corpus, votes, truth, usual, known)
         figures = [everything.figures(rule, rows) for rule, rows in everything.matched(listed)]
-        best = [one for one in figures if one.stands()][:n]  # figures are exact only now
+        best = [one for one in figures if one.stands(least)][:n]  # figures are exact only now
         checked = labels if scored is None else scored
         return tuple(_suggestion(one, everything, checked) for one in best)
 
@@ -437,9 +438,9 @@ class _Figures:
         """Its strength times the logarithm of its news."""
         return self.strength * float(np.log1p(self.news.sum()))
 
-    def stands(self) -> bool:
+    def stands(self, least: float) -> bool:
         """Whether it is good enough, and says something new."""
-        good = len(self.rows) > 0 and self.strength > 0 and self.accuracy >= LEAST
+        good = len(self.rows) > 0 and self.strength > 0 and self.accuracy >= least
         return good and self.repeated < REPEATS
 
 
@@ -451,7 +452,9 @@ def _after(p: NDArray[np.float64], r: int, accuracy: float, usual: float) -> NDA
     return np.asarray(after / np.maximum(after.sum(axis=1, keepdims=True), 1e-12))
 
 
-def _shortlist(documents: _Documents, n: int, known: _Known) -> list[tuple[Rule, NDArray[np.intp]]]:
+def _shortlist(
+    documents: _Documents, n: int, known: _Known, least: float
+) -> list[tuple[Rule, NDArray[np.intp]]]:
     """The best candidates of each class, as rules, with the rows that they are thought to match."""
     candidates = find_candidates(documents.corpus, documents.truth)
     found, weight, votes = candidates.found, documents.weight, documents.votes  # (n, w), (n,)
@@ -460,7 +463,7 @@ def _shortlist(documents: _Documents, n: int, known: _Known) -> list[tuple[Rule,
     accuracy, strength = _strength(hits, counts[:, None], documents.usual)
     news = np.asarray(found.T @ np.where(documents.covered, SETTLED * weight, weight)).ravel()
     score = strength * np.log1p(news)[:, None]  # (w, m)
-    score[(strength <= 0) | (accuracy < LEAST) | (documents.usual < RARE)[None, :]] = 0
+    score[(strength <= 0) | (accuracy < least) | (documents.usual < RARE)[None, :]] = 0
     listed: list[tuple[Rule, NDArray[np.intp]]] = []
     for r, label in enumerate(votes.classes):
         best = np.argsort(-score[:, r], kind="stable")
@@ -475,12 +478,12 @@ def _shortlist(documents: _Documents, n: int, known: _Known) -> list[tuple[Rule,
 
 
 def _greedy(
-    listed: list[tuple[Rule, NDArray[np.intp]]], documents: _Documents, n: int
+    listed: list[tuple[Rule, NDArray[np.intp]]], documents: _Documents, n: int, least: float
 ) -> list[Rule]:
     """The best, then the best of what is still news, and so on; classes with few votes come first."""
     votes = documents.votes
     left = [documents.figures(rule, rows) for rule, rows in listed]
-    left = [one for one in left if one.stands()]
+    left = [one for one in left if one.stands(least)]
     fresh, chosen = np.ones(votes.n), list[Rule]()
     named = [documents.cast_for(r) for r in range(votes.m)]  # (n, f) for each class
     cast = np.array([one.sum() for one in named], np.float64)  # (m,)

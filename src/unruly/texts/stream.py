@@ -43,7 +43,6 @@ from unruly.texts.table import (
     open_table,
 )
 
-
 BITS = 6  # of a hash that tell its file, where ids are many
 
 
