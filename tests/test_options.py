@@ -53,7 +53,9 @@ def test_a_plain_table_names_its_place_in_errors() -> None:
 
 
 def test_an_option_of_another_method_says_whose_it_is() -> None:
-    with pytest.raises(SettingsError, match="'hidden' is an option of method = 'paper'"):
+    with pytest.raises(
+        SettingsError, match='hidden is an option of method = "paper": add that line'
+    ):
         Mine.from_plain({"hidden": 64}, elsewhere={"hidden": "paper"})
 
 

@@ -46,6 +46,10 @@ ROOMS = [
 ]
 
 
+# What a room does by a later one, which it imports only when it is asked to.
+LATE = {("model/weak_classifier.py", "unruly.report.page")}  # `WeakClassifier.report`
+
+
 def room_of(module: str) -> str:
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else "unruly"
@@ -74,6 +78,8 @@ def test_rooms_import_only_earlier_rooms(path: Path) -> None:
     for module in imports_of(path):
         if module == "unruly":
             continue  # the version only
+        if (relative.as_posix(), module) in LATE:
+            continue
         assert ROOMS.index(room_of(module)) <= ROOMS.index(room), f"{relative} imports {module}"
 
 

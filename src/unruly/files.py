@@ -23,6 +23,7 @@ from pathlib import Path
 from unruly.errors import InputError, Where
 from unruly.wording import listed
 
+TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")  # endings of tables that are written
 STALE = 3600.0  # seconds without a change, after which what a killed run left is removed by runs for other outputs
 _MARK = "unruly-"  # in the names of temporary folders
 _REPLACED = "old"  # the folder that stood at an output, until the new one is there
@@ -96,11 +97,7 @@ def _check_replaceable(target: Path, own: Collection[str]) -> None:
 @contextmanager
 def _room_beside(target: Path) -> Iterator[Path]:
     """A temporary folder beside the target; those that killed runs left there are removed."""
-    if not target.parent.is_dir():
-        raise InputError(
-            f"cannot write there: the folder {target.parent} does not exist",
-            where=Where(str(target)),
-        )
+    check_folder_of(target)
     check_no_device(target)
     try:
         _clear_leftovers(target.parent, f".{target.name}.{_MARK}")
@@ -144,6 +141,15 @@ def check_no_folder(target: Path) -> None:
     if target.is_dir():
         raise InputError(
             "cannot write there: it is a folder: pass a file", where=Where(str(target))
+        )
+
+
+def check_folder_of(target: Path) -> None:
+    """Refuse an output whose folder is not there."""
+    if not target.absolute().parent.is_dir():
+        raise InputError(
+            f"cannot write there: the folder {target.parent} does not exist",
+            where=Where(str(target)),
         )
 
 

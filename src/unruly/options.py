@@ -158,5 +158,7 @@ class Checked:
 
 def _unknown(key: str, names: list[str], elsewhere: Mapping[str, str]) -> str:
     if key in elsewhere:
-        return f"{key!r} is an option of method = {elsewhere[key]!r}, and does nothing here: remove it, or choose that method"
+        return (
+            f'{key} is an option of method = "{elsewhere[key]}": add that line, or leave {key} out'
+        )
     return f"no setting is called {key!r}: {did_you_mean(key, names, 'there are')}"

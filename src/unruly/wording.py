@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -27,6 +27,18 @@ def listed(names: Iterable[str], most: int = 12) -> str:
     known = [name if name.isprintable() else repr(name) for name in names]
     more = f" and {len(known) - most} more" if len(known) > most else ""
     return (", ".join(known[:most]) + more) or "none"
+
+
+def free_name(wanted: str, taken: Container[str], between: str = " ") -> str:
+    """The name, or the first one with a number that is not taken.
+
+    >>> free_name("links", ["links", "links 2"]), free_name("label", [])
+    ('links 3', 'label')
+    """
+    number, found = 2, wanted
+    while found in taken:
+        found, number = f"{wanted}{between}{number}", number + 1
+    return found
 
 
 def counted(names: Iterable[str], counts: Iterable[int]) -> str:

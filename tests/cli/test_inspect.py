@@ -544,3 +544,9 @@ def test_a_report_of_a_new_file_goes_by_the_ids_of_training(
     twice.write_csv(tmp_path / "twice.csv")  # no ids here: rows are numbered
     assert unruly("report", "m.unruly", "twice.csv", "-o", "r.html", "-q").code == 0
     assert "id T-1" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_json_lines_may_end_in_ndjson(unruly: Unruly, spam: Path, tmp_path: Path) -> None:
+    done = unruly("show", spam, "-n", "2", "-o", tmp_path / "shown.ndjson")
+    assert done.code == 0, done.err
+    assert len(pl.read_ndjson(tmp_path / "shown.ndjson")) == 2

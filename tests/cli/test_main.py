@@ -99,7 +99,11 @@ def test_wrong_usage_is_one_line(unruly: Unruly, args: list[str], message: str) 
         (ExampleError("rule 1: no"), 1, "error: rule 1: no\n"),
         (KeyboardInterrupt(), 130, "interrupted: nothing half-written is left\n"),
         (MemoryError("no 37 GB"), 2, "error: not enough memory: no 37 GB\n"),
-        (FileNotFoundError(2, "No such file", "x.csv"), 2, "error: x.csv: No such file\n"),
+        (
+            FileNotFoundError(2, "No such file", "x.csv"),
+            2,
+            "error: x.csv: No such file: check the path\n",
+        ),
     ],
 )
 def test_errors_are_one_line_and_a_code(

@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 from tests.cli.conftest import Unruly
 
-from unruly.cli.options import STREAM, TABLES, DataFile, check_output, data_file
+from unruly.cli.options import STREAM, Data, DataFile, check_output
 from unruly.errors import InputError
+from unruly.files import TABLES
+from unruly.project.project import Project
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.csv", "A.CSV", "b.tsv", "c.jsonl"])
@@ -29,7 +31,7 @@ def test_any_ending_where_none_is_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("a.xlsx", "cannot write '.xlsx' files: use .parquet, .csv, .tsv or .jsonl"),
+        ("a.xlsx", "cannot write '.xlsx' files: use .parquet, .csv, .tsv, .jsonl or .ndjson"),
         ("a", "cannot write a file without an ending"),
         ("no/a.csv", "does not exist"),
         ("folder.csv", "it is a folder: pass a file"),
@@ -71,18 +73,18 @@ def wrench(tmp_path: Path) -> Path:
 
 
 def test_a_project_gives_its_file_and_columns_and_options_override(spam: Path) -> None:
-    found = data_file(spam, "train")
+    found = Data.of(spam).file("train")
     assert (found.path, found.text, found.label) == (spam / "comments.csv", "comment", "is_spam")
-    assert data_file(spam / "unruly.toml", "train") == found
-    assert data_file(spam, "train", text="other").text == "other"
+    assert Data.of(spam / "unruly.toml").file("train") == found
+    assert Data.of(spam).file("train", text="other").text == "other"
     assert len(found.read(CLASSES, "train")) == 73
 
 
 def test_the_label_column_is_found_where_it_has_the_usual_name(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,gold\nx,ham\n")
-    assert data_file(tmp_path / "a.csv", "test").with_gold().label == "gold"
+    assert Data.of(tmp_path / "a.csv").file("test").with_gold().label == "gold"
     (tmp_path / "a.csv").write_text("text,other\nx,ham\n")
-    assert data_file(tmp_path / "a.csv", "test").with_gold().label is None
+    assert Data.of(tmp_path / "a.csv").file("test").with_gold().label is None
 
 
 def test_a_wrench_folder_can_be_evaluated_and_predicted(
@@ -99,8 +101,8 @@ def test_a_wrench_folder_can_be_evaluated_and_predicted(
 def test_scoring_needs_a_label_column_and_says_how_to_name_it(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("comment,is_spam\nhello,0\n")
     with pytest.raises(InputError, match=r"with --label \(columns are comment, is_spam\)"):
-        data_file(tmp_path / "a.csv", "test").with_gold(required=True)
-    named = data_file(tmp_path / "a.csv", "test", label="is_spam")
+        Data.of(tmp_path / "a.csv").file("test").with_gold(required=True)
+    named = Data.of(tmp_path / "a.csv").file("test", label="is_spam")
     assert named.with_gold(required=True).label == "is_spam"
 
 
@@ -120,37 +122,37 @@ def test_what_cannot_be_scored_is_refused(
 ) -> None:
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(InputError, match=told):
-        data_file(tmp_path / "a.csv", "test", label=label).with_gold(required=True)
+        Data.of(tmp_path / "a.csv").file("test", label=label).with_gold(required=True)
 
 
 def test_the_label_that_was_named_is_not_the_text(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("phrase,feeling\nso good,ham\n")
-    assert data_file(tmp_path / "a.csv", "test", label="feeling").with_gold().text == "phrase"
+    assert Data.of(tmp_path / "a.csv").file("test", label="feeling").with_gold().text == "phrase"
     with pytest.raises(InputError, match="not obvious"):
-        data_file(tmp_path / "a.csv", "test").with_gold()
+        Data.of(tmp_path / "a.csv").file("test").with_gold()
 
 
 def test_bad_rows_are_skipped_where_the_label_column_is_looked_for(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text,gold\nx,ham\ny\n")
-    found = data_file(tmp_path / "a.csv", "test", on_bad_row="skip").with_gold(required=True)
+    found = Data.of(tmp_path / "a.csv", "skip").file("test").with_gold(required=True)
     assert len(found.read(CLASSES).skipped) == 1
 
 
 def test_the_rows_that_a_project_skips_are_skipped(spam: Path) -> None:
     file = spam / "unruly.toml"
     file.write_text(file.read_text().replace("[data]", '[data]\non_bad_row = "skip"'))
-    assert data_file(spam, "train", on_bad_row="keep").on_bad_row == "skip"
-    assert data_file(spam, "train", on_bad_row="error").on_bad_row == "error"
+    assert Data.of(spam, "keep").file("train").on_bad_row == "skip"
+    assert Data.of(spam, "error").file("train").on_bad_row == "error"
 
 
 def test_a_wrong_word_for_bad_rows_is_refused(spam: Path) -> None:
     with pytest.raises(InputError, match="on_bad_row = 'drop': must be one of"):
-        data_file(spam / "comments.csv", "test", on_bad_row="drop")
+        Data.of(spam / "comments.csv", "drop").file("test")
 
 
 def test_a_wrench_folder_names_its_own_columns(wrench: Path) -> None:
     with pytest.raises(InputError, match="leave out --text, --id and --label"):
-        data_file(wrench, "test", label="gold")
+        Data.of(wrench).file("test", label="gold")
 
 
 @pytest.mark.parametrize("data", [b'[{"text": "hello"}]', b"text\nhello\n"])
@@ -160,3 +162,33 @@ def test_what_comes_by_standard_input_is_called_so(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
     with DataFile(STREAM, None, None, None).stream(["ham", "spam"], live=True) as stream:
         assert [batch.name for batch in stream] == ["standard input"]
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [
+        ("evaluate", ()),
+        ("predict", ("-o", "labelled.csv")),
+        ("report", ("-o", "page.html")),
+    ],
+)
+def test_a_project_is_read_once(
+    command: str,
+    more: tuple[str, ...],
+    unruly: Unruly,
+    spam: Path,
+    fitted: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[Path] = []
+    whole = Project.read
+
+    def counted(path: Path) -> Project:
+        read.append(path)
+        return whole(path)
+
+    monkeypatch.setattr(Project, "read", counted)
+    text = (spam / "unruly.toml").read_text()
+    (spam / "unruly.toml").write_text(text.replace("train = ", 'test = "comments.csv"\ntrain = '))
+    done = unruly(command, fitted, spam, *more)
+    assert (done.code, read) == (0, [spam]), done.err

@@ -24,6 +24,7 @@ from unruly.errors import InputError
 from unruly.export import onnx_graph
 from unruly.export.folder import Named, check_inputs, dockerfile, export, extras_of
 from unruly.features.encoder import Features
+from unruly.model.saved_rules import Absent
 from unruly.model.storage import load
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules.keywords import Keywords
@@ -159,6 +160,15 @@ def test_what_a_model_needs(films: Path) -> None:
     model = WeakClassifier("lsa", cache=False)
     model.fit(TEXTS, sources=Sources(["bad", "good"], [blob, hated]))
     assert extras_of(model.fitted) == {"sentiment"}
+
+
+@pytest.mark.parametrize(("file", "extra"), [("c.skops", "sklearn"), ("bert", "hub")])
+def test_what_another_classifier_needs(file: str, extra: str, films: Path) -> None:
+    fitted = load(films).fitted
+    assert fitted.rules is not None
+    other = Source("other", [Rule(None, Absent("classifier", file))])
+    sources = Sources(fitted.classes, [other])
+    assert extras_of(replace(fitted, rules=replace(fitted.rules, sources=sources))) == {extra}
 
 
 def test_dockerfile_asks_no_network_and_runs_as_nobody() -> None:

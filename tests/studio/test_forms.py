@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unruly.errors import InputError
+from unruly.errors import InputError, UnrulyError, Where
+from unruly.rules.condition import Place
+from unruly.rules.source import condition_from_plain
 from unruly.studio.forms import (
     ConditionForm,
     NoFormError,
@@ -17,7 +21,7 @@ from unruly.studio.forms import (
     changed,
     new_source,
 )
-from unruly.studio.kinds import KINDS, words_in
+from unruly.studio.kinds import KINDS, Kind, words_in
 
 WORDS = st.lists(
     st.text("abc dé'#\"", min_size=1, max_size=8).map(str.strip).filter(bool),
@@ -308,3 +312,35 @@ def test_kinds_are_those_of_project_files() -> None:
     from unruly.rules.source import _KINDS
 
     assert set(_KINDS) - set(KINDS) == {"function"}, "Python is not edited in a browser"
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+def test_a_form_has_or_keeps_every_key_of_a_kind(
+    kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Place(lambda keys: Where(), ("a", "b"), Path())
+    allowed: set[str] = set()
+    monkeypatch.setattr(Place, "only", lambda here, table, known, what: allowed.update(known))
+    tables: list[dict[str, object]] = [{}, {"probabilities": {}}]  # which columns take other keys
+    for inner in tables if kind.inner else ["a"]:
+        with contextlib.suppress(UnrulyError):
+            condition_from_plain({kind.key: inner}, here)
+    beside = {kind.key} if kind.inner else set()
+    keys = allowed - beside - {"label", "not_label", "examples", "counter_examples"}
+    assert {each.key.partition(".")[0] for each in kind.fields} | set(kind.kept) == keys
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'label = "a", similar = { to = ["x"], calibrated = true, share = 0.1 }',
+        'label = "a", field = { part = "left1", words = 3, keywords = ["x"] }',
+        'label = "a", field = { same_last_name = true }',
+        'column = { probabilities = { a = "p_a", b = "p_b" }, above = 0.5 }',
+        'prompt = { endpoint = "http://x", model = "m", ask = "{text}?", extra = { top_p = 1 } }',
+    ],
+)
+def test_a_form_shows_what_a_kind_can_say(rule: str) -> None:
+    text = f'[[source]]\nname = "s"\nrule = [{{ {rule} }}]\n'
+    form = SourceForm.of_toml(text)
+    assert (form.problem(), tomllib.loads(form.to_toml(text))) == (None, tomllib.loads(text))

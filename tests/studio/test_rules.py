@@ -230,7 +230,8 @@ def test_a_full_disk_is_said_and_nothing_is_lost(
     assert "Majority vote changes" in part, "the counts are there all the same"
     answer = client.post("/rules/save", data={"toml": NEW, "saved": ""}, headers=PART)
     assert answer.status_code == 507
-    assert "nothing was changed" in answer.text
+    assert answer.text.startswith("Nothing was changed: ")
+    assert answer.text.endswith("free some, or write elsewhere")
     assert text_of(folder) == before
     answer = client.post("/label/one", data={"row": "0", "label": "spam"}, headers=PART)
     assert answer.status_code == 507
@@ -262,7 +263,11 @@ def test_a_form_of_another_kind_is_counted_while_it_is_typed(client: Any) -> Non
     ("fields", "message", "name"),
     [
         ({"r0.c0.kind": "sequence"}, "First one of these words: still empty", ""),
-        ({"r0.c0.kind": "field"}, "Column: still empty", ""),
+        (
+            {"r0.c0.kind": "field"},
+            "Fill in one of “Column”, “Part”, “Both entities have the same last name”",
+            "",
+        ),
         ({"r0.c0.kind": "pattern"}, "Regular expression: still empty", ""),
         (
             {"r0.c0.kind": "length", "r0.c0.length:max_words": "four"},

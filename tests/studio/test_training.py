@@ -44,7 +44,10 @@ def test_a_fit_is_kept_and_shown(quick: None, workspace: Workspace, folder: Path
     fresh = not trainer.stale
     assert fresh
     workspace.change_source("off", "money")
-    workspace.label([0, 1], "spam")
+    for rows, told in (([0], "1 label was given"), (list(range(21)), "21 labels were given")):
+        workspace.label(rows, "spam")
+        assert trainer.stale == f"the rules changed and {told}"
+    workspace.label(list(range(2, 21)), None)
     assert trainer.stale == "the rules changed and 2 labels were given"
     trainer.fit()
     trainer.wait(120)

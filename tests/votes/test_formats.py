@@ -263,7 +263,7 @@ def test_wrench_keeps_the_text_beside_a_column_called_text(tmp_path: Path) -> No
     Votes.from_array([[0]], classes=["ham", "spam"]).to_wrench(tmp_path / "w", corpus)
     back = Corpus.from_wrench(tmp_path / "w")
     assert back.texts.to_list() == ["the text"]
-    assert back.columns.to_dicts() == [{"text__": "another", "text_": "a third"}]
+    assert back.columns.to_dicts() == [{"text_2": "another", "text_": "a third"}]
 
 
 @pytest.mark.parametrize("sources", [["s", "t"], ["spam", "ham"], ["ham", "spam"]])

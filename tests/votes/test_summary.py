@@ -184,7 +184,7 @@ def test_the_same_figures_in_every_dress() -> None:
     summary = Votes.from_array(
         matrix, classes=["ham", "<spam>"], sources=["<a>", "b", "c"]
     ).summary(gold)
-    plain = json.loads(summary.to_json())
+    plain = json.loads(json.dumps(summary.to_dict()))
     frame = summary.to_frame()
     assert [row["score"]["accuracy"] for row in plain["sources"]] == frame["Emp. Acc."].to_list()[
         :-1

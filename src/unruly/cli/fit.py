@@ -12,17 +12,14 @@ import click
 
 from unruly.cli.options import (
     PATH,
-    TABLES,
     Command,
+    Data,
     bad_row_option,
     check_output,
-    check_same_task,
-    data_file,
     encoder_option,
     engine_options,
     first_id,
     functions_option,
-    is_project,
     json_option,
     label_option,
     load_model,
@@ -37,9 +34,11 @@ from unruly.cli.options import (
     write_skipped,
 )
 from unruly.cli.screen import Screen, table_of
-from unruly.errors import InputError
-from unruly.files import check_not_input
+from unruly.errors import InputError, Where
+from unruly.files import TABLES, check_not_input
+from unruly.model.settings import SETTINGS, options_of_others
 from unruly.progress import Timed
+from unruly.project import SAMPLE
 
 if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
@@ -52,8 +51,6 @@ _TYPED = "unruly.settings"  # where the command's context keeps them
 
 def setting_options(command: Command) -> Command:
     """One option for each setting of each method: `--learning-rate` for `learning_rate`."""
-    from unruly.model.settings import SETTINGS
-
     owners: dict[str, list[str]] = {}
     options: dict[str, Option] = {}
     for method, kind in SETTINGS.items():
@@ -101,8 +98,6 @@ def check_typed(typed: Mapping[str, Any], method: str) -> None:
     ...
     unruly.errors.InputError: --epochs is an option of --method paper: add it, or leave --epochs out
     """
-    from unruly.model.settings import options_of_others
-
     others = options_of_others(method)
     for name in typed:
         if name in others:
@@ -120,7 +115,7 @@ def check_typed(typed: Mapping[str, Any], method: str) -> None:
     "--prior",
     help='The class shares, if you know them: "0.9,0.1", "spam is about 1 in 8", uniform, or votes.',
 )
-@click.option("--method", type=click.Choice(["default", "paper"]), help="Training method.")
+@click.option("--method", type=click.Choice(list(SETTINGS)), help="Training method.")
 @click.option("--seed", type=click.IntRange(0), help="Random seed.  [default: 0]")
 @click.option(
     "--score/--no-score", default=True, help="Score against gold labels where there are any."
@@ -134,7 +129,7 @@ def check_typed(typed: Mapping[str, Any], method: str) -> None:
     "--sample",
     type=click.IntRange(0),
     metavar="N",
-    default=200_000,
+    default=SAMPLE,
     show_default=True,
     help="Train on a random sample of at most N documents (labelled ones always included); 0 for all.",
 )
@@ -229,7 +224,7 @@ def fit(
         )
     if longest := where_time_went(timed.seconds):
         screen.remark(longest)
-    screen.remark(f"{output} is ready, try: {_explaining(fitted, project, output)}")
+    screen.remark(f"{output} is ready, try: {_explaining(fitted, Data(project, opened), output)}")
 
 
 def where_time_went(seconds: Mapping[str, float]) -> str:
@@ -271,13 +266,13 @@ def _check_model_name(path: Path) -> None:
         )
 
 
-def _explaining(fitted: FittedProject, project: Path, model: Path) -> str:
+def _explaining(fitted: FittedProject, project: Data, model: Path) -> str:
     """A command that explains a text; a document of the project, where rules read other columns."""
     command = f"unruly explain {quote(str(model))}"
     if fitted.model.rule_columns_:
         own = first_id(project, fitted.model.class_names)
         if own is not None:
-            return f"{command} --data {quote(str(project))} --id {quote(own)}"
+            return f"{command} --data {quote(str(project.path))} --id {quote(own)}"
     return f'{command}{_code_options(fitted)} "a text of yours"'
 
 
@@ -344,42 +339,45 @@ def evaluate(
       unruly evaluate spam.unruly spam --labels
       unruly evaluate new.unruly spam --labels --against spam.unruly
     """
-    screen = Screen(quiet, as_json, data if is_project(data) else None)
+    given = Data.of(data, on_bad_row)
+    screen = Screen(quiet, as_json, data if given.project is not None else None)
     if against is not None and not labels:
         raise click.UsageError(
             "--against needs --labels; `unruly diff` compares two models without."
         )
-    loaded = load_model(model, functions, data)
-    check_same_task(loaded.class_names, data)
+    loaded = load_model(model, functions, given)
+    given.check_same_task(loaded.class_names)
     if labels:
-        other = None if against is None else load_model(against, functions, data)
-        _by_labels(loaded, other, data, on_bad_row, screen)
+        other = None if against is None else load_model(against, functions, given)
+        _by_labels(loaded, other, given, screen)
         return
-    given = data_file(data, split, text=text, id=id_, label=label, on_bad_row=on_bad_row)
-    documents = given.for_model(loaded.text_column).with_gold(required=True)
+    named = given.file(split, text=text, id=id_, label=label)
+    documents = named.for_model(loaded.text_column).with_gold(required=True)
     corpus = documents.read(loaded.class_names, split)
     evaluation = loaded.evaluate(corpus, progress=screen.progress())
     rows = {"missing": corpus.missing_count, "skipped": len(corpus.skipped)}
     screen.answer({**evaluation.to_plain(), "text": documents.text, **rows})
     screen.say(str(evaluation))
-    for line in remarks_on(given, documents, [corpus]):
+    for line in remarks_on(named, documents, [corpus]):
         screen.remark(line)
 
 
 def _by_labels(
     model: WeakClassifier,
     other: WeakClassifier | None,
-    data: Path,
-    on_bad_row: str,
+    data: Data,
     screen: Screen,
 ) -> None:
     """The accuracy on the training documents of a project, from its labels; and how much better it is than another model."""
     from unruly.labelling.answers import problem_lines, problems_to_plain
     from unruly.labelling.estimates import compare_accuracies
 
-    if not is_project(data):
-        raise InputError(f"{data}: --labels are a project's labels: pass the project's folder")
-    project = open_project(data, on_bad_row=on_bad_row)
+    project = data.project
+    if project is None:
+        raise InputError(
+            "--labels are a project's labels: pass the project's folder",
+            where=Where(str(data.path)),
+        )
     for one in (model, other):
         if one is not None:
             project.check_model(one)

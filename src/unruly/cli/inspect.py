@@ -15,17 +15,13 @@ import click
 
 from unruly.cli.options import (
     PATH,
-    TABLES,
+    Data,
     DataFile,
     bad_row_option,
     check_not_swapped,
     check_output,
-    check_same_task,
-    data_file,
     defuse_option,
     functions_option,
-    inputs_of,
-    is_project,
     json_option,
     label_option,
     load_model,
@@ -34,11 +30,11 @@ from unruly.cli.options import (
     output_option,
     quiet_option,
     remarks_on,
-    rule_files,
     text_options,
 )
 from unruly.cli.screen import Screen
 from unruly.errors import InputError
+from unruly.files import TABLES
 from unruly.project import SPLITS
 from unruly.wording import plural
 
@@ -62,7 +58,9 @@ if TYPE_CHECKING:
 @click.option(
     "-n", "most", type=click.IntRange(1), default=20, show_default=True, help="How many at most."
 )
-@output_option("Write them to a file instead: .csv, .tsv, .jsonl or .parquet.", required=False)
+@output_option(
+    "Write them to a file instead: .parquet, .csv, .tsv, .jsonl or .ndjson.", required=False
+)
 @defuse_option
 @bad_row_option
 @json_option
@@ -193,10 +191,11 @@ def explain(
     if typed.endswith(".unruly"):
         check_not_swapped(model, Path(typed))
     file_meant = _is_file(typed)
-    loaded = load_model(model, functions, data)
+    named = None if data is None else Data.of(data)
+    loaded = load_model(model, functions, named)
     given: object = sys.stdin.read() if text == "-" else typed
-    if data is not None and id_ is not None:
-        found = one_document(data, id_, loaded, text=text_column, id_column=id_column)
+    if named is not None and id_ is not None:
+        found = one_document(named, id_, loaded, text=text_column, id_column=id_column)
         given = found.corpus
         if found.elsewhere:
             screen.remark(f"{id_} is a document of {found.file}")
@@ -260,10 +259,11 @@ def diff(
     if is_model(old) != is_model(new):
         raise InputError(f"{old} and {new}: compare two models, or two projects")
     if is_model(old):
-        models = [load_model(path, functions, data) for path in (old, new)]
+        named = None if data is None else Data.of(data)
+        models = [load_model(path, functions, named) for path in (old, new)]
         corpus = None
-        if data is not None:
-            documents = data_file(data, split).for_model(models[1].text_column)
+        if named is not None:
+            documents = named.file(split).for_model(models[1].text_column)
             documents = replace(
                 documents, text_option='text = "..." in a project, passed as --data'
             )
@@ -316,35 +316,35 @@ def report(
     Example:
       unruly report spam.unruly spam -o report.html --open
     """
-    from unruly.model.storage import load
     from unruly.report.page import report
     from unruly.texts.columns import missing_column
 
     screen = Screen(quiet, as_json)
     if data is not None and data_too is not None:
         raise click.UsageError("DATA is given twice: leave out --data")
-    data = data or data_too
-    if data is not None:
-        check_not_swapped(model, data)
-    check_output(output, inputs=(model, *functions, *inputs_of(data)))
+    path = data or data_too
+    if path is not None:
+        check_not_swapped(model, path)
+    given = None if path is None else Data.of(path, on_bad_row)
+    check_output(output, inputs=(model, *functions, *(given.inputs if given else ())))
     documents = scored = votes = scored_votes = labels = None
-    fitted = load(model, rule_files(functions, data)).fitted
-    if data is not None:
-        check_same_task(fitted.classes, data)
-        columns = data_file(data, "train", text=text, id=id_, label=label, on_bad_row=on_bad_row)
+    fitted = load_model(model, functions, given).fitted
+    if given is not None:
+        given.check_same_task(fitted.classes)
+        columns = given.file("train", text=text, id=id_, label=label)
         columns = columns.for_model(fitted.text_column)
         file = columns.with_gold()
         documents = file.read_with_ids(fitted.classes, "train", fitted.id_column)
-        scored = _test_file(data, columns, label, fitted.classes)
+        scored = _test_file(given, columns, label, fitted.classes)
         read = [corpus for corpus in (documents, scored) if corpus is not None]
         if label is not None and all(corpus.gold is None for corpus in read):
             raise missing_column(label, file.names, name=str(file.path), role="label")
         for line in remarks_on(columns, file, read):
             screen.remark(line)
-        if is_project(data):
-            labels = open_project(data).labels(documents)
+        if given.project is not None:
+            labels = given.project.labels(documents)
         if fitted.rules is None:
-            votes, scored_votes = (_stored_votes(data, split) for split in ("train", "test"))
+            votes, scored_votes = (_stored_votes(given.path, split) for split in ("train", "test"))
     found = report(
         fitted,
         output,
@@ -363,19 +363,18 @@ def report(
 
 
 def _test_file(
-    data: Path, columns: DataFile, label: str | None, classes: tuple[str, ...]
+    data: Data, columns: DataFile, label: str | None, classes: tuple[str, ...]
 ) -> Corpus | None:
     """The test documents of a project or of a WRENCH folder, where there are any."""
-    from unruly.project.project import Project
     from unruly.texts.wrench import is_wrench
 
-    if is_project(data):
-        project = Project.read(data)
+    project = data.project
+    if project is not None:
         if project.data.test is None:
             return None
         own = label or project.data.label_of("test")
         columns = replace(columns, path=project.data.path("test", project.folder), label=own)
-    elif not is_wrench(data) or not (data / "test.json").is_file():
+    elif not is_wrench(data.path) or not (data.path / "test.json").is_file():
         return None
     return columns.with_gold().read(classes, "test")
 

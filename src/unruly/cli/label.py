@@ -14,6 +14,7 @@ import click
 
 from unruly.cli.options import (
     PATH,
+    Data,
     functions_option,
     json_option,
     load_model,
@@ -131,7 +132,7 @@ def label(
         _import(opened, import_, screen)
         return
     reader = _reader(as_json)
-    loaded = None if model is None else load_model(model, functions, project)
+    loaded = None if model is None else load_model(model, functions, Data(project, opened))
     task = LabellingTask.of(opened, loaded, screen.progress())
     session = task.session(most, by, user_name() if by_whom is None else by_whom)
     if session.question is None:

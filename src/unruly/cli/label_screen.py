@@ -504,13 +504,10 @@ class View:
         """The text, matches marked by colour, or by brackets where there is none."""
         from rich.text import Text
 
-        text, last = Text(), 0
-        for start, end in (*shown.spans, (len(shown.text), len(shown.text))):
-            text.append(harmless(shown.text[last:start]))
-            if end > start:
-                match = harmless(shown.text[start:end])
-                text.append(*((match, "reverse") if self.coloured else (f"[{match}]", "")))
-            last = end
+        text = Text()
+        for piece, match in shown.pieces():
+            marked = f"[{harmless(piece)}]" if match and not self.coloured else harmless(piece)
+            text.append(marked, "reverse" if match and self.coloured else "")
         return text if shown.text.strip() else Text("(no text)")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import importlib
 import os
@@ -20,8 +19,8 @@ import click
 from unruly import __version__
 from unruly.cli.options import json_option, quiet_option
 from unruly.cli.screen import Screen
-from unruly.errors import UnrulyError, harmless
-from unruly.files import CacheFiles, cache_folder
+from unruly.errors import UnrulyError, first_line, harmless
+from unruly.files import CacheFiles, cache_folder, os_reason
 from unruly.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ GROUP = "unruly.commands"
 ALONE = "alone"  # the context's object where other packages are not to be listed
 ELSEWHERE = {"compare": "unruly-lab", "bench": "unruly-lab"}
 
-OK, FAILED, BAD_INPUT, BUG, INTERRUPTED = 0, 1, 2, 70, 130
+OK, BAD_INPUT, BUG, INTERRUPTED = 0, UnrulyError.exit_code, 70, 130
 
 
 class Lazy(click.Group):
@@ -306,14 +305,12 @@ def run(args: Sequence[str]) -> int:
         if debug:
             _show_traceback()
         where = "" if error.filename is None else f"{error.filename}: "
-        remedy = ": free some, or write elsewhere" if error.errno == errno.ENOSPC else ""
-        return _fail(f"{where}{error.strerror or error}{remedy}", BAD_INPUT)
+        return _fail(f"{where}{os_reason(error)}", BAD_INPUT)
     except BaseException as error:
         if isinstance(error, SystemExit | GeneratorExit):
             raise
         if type(error).__name__ == "PanicException":  # polars', which is no Exception
-            first = next(iter(str(error).splitlines()), "")
-            return _fail(f"polars cannot work with this data: {first}", BAD_INPUT)
+            return _fail(f"polars cannot work with this data: {first_line(error)}", BAD_INPUT)
         if isinstance(error, MemoryError):
             return _fail(f"not enough memory: {error or 'give it more, or less data'}", BAD_INPUT)
         if _interrupted(error):

@@ -18,6 +18,7 @@ import click
 
 from unruly.errors import InputError, ProjectError, UnrulyError, Where
 from unruly.files import (
+    check_folder_of,
     check_no_device,
     check_no_folder,
     check_not_input,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH = click.Path(path_type=Path)
 STREAM = Path("-")  # standard input or output
-TABLES = (".parquet", ".csv", ".tsv", ".jsonl")
 BAD_ROWS = ("error", "skip", "keep")
 
 
@@ -159,49 +159,38 @@ def output_option(help: str, required: bool = True) -> Callable[[Command], Comma
 def check_output(path: Path, endings: Sequence[str] = (), inputs: Iterable[Path] = ()) -> None:
     """Refuse, before any work, an output that cannot be written, or is one of the inputs.
 
-    >>> check_output(Path("votes.xlsx"), TABLES)
+    >>> check_output(Path("votes.xlsx"), [".parquet", ".csv"])
     Traceback (most recent call last):
     ...
-    unruly.errors.InputError: votes.xlsx: cannot write '.xlsx' files: use .parquet, .csv, .tsv or .jsonl
+    unruly.errors.InputError: votes.xlsx: cannot write '.xlsx' files: use .parquet or .csv
     """
+    here = Where(str(path))
     if endings and path.suffix.lower() not in endings:
         known = " or ".join(filter(None, [", ".join(endings[:-1]), endings[-1]]))
         what = f"{path.suffix!r} files" if path.suffix else "a file without an ending"
-        raise InputError(f"{path}: cannot write {what}: use {known}")
+        raise InputError(f"cannot write {what}: use {known}", where=here)
     check_no_folder(path)
     check_no_device(path)
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: cannot write there: the folder {path.parent} does not exist")
+    check_folder_of(path)
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise InputError(
-            f"{path}: cannot write there: the folder {path.parent} is read-only: change its permissions, or choose another"
+            f"cannot write there: the folder {path.parent} is read-only: change its permissions, or choose another",
+            where=here,
         )
     check_not_input(path, inputs)
     if path.exists() and any(file.exists() and path.samefile(file) for file in _files_beside(path)):
         raise InputError(
-            f"{path}: cannot write there: this is a file of the project {path.parent}: choose another"
+            f"cannot write there: this is a file of the project {path.parent}: choose another",
+            where=here,
         )
 
 
 def _files_beside(path: Path) -> tuple[Path, ...]:
     """The files of the project in whose folder a file lies; none where there is no project that can be read."""
     try:
-        return inputs_of(path.parent) if is_project(path.parent) else ()
+        return Data.of(path.parent).inputs if is_project(path.parent) else ()
     except UnrulyError:
         return ()
-
-
-def inputs_of(data: Path | None) -> tuple[Path, ...]:
-    """The files that are read where DATA is a file, a folder or a project."""
-    if data is None:
-        return ()
-    if is_project(data):
-        from unruly.project.project import Project
-
-        return Project.read(data).inputs()
-    from unruly.texts.frame_table import files_of
-
-    return files_of(data)
 
 
 @dataclass(frozen=True)
@@ -378,40 +367,76 @@ def _kept(pipe: Pipe) -> Iterator[Path]:
             raise type(error)(error.message, where=there) from None
 
 
-def data_file(
-    path: Path,
-    split: str,
-    *,
-    text: str | None = None,
-    id: str | None = None,
-    label: str | None = None,
-    on_bad_row: str | None = None,
-) -> DataFile:
-    """What DATA means: a project gives its own file and columns, which options override."""
-    from unruly.texts.table import on_bad_row_of
-    from unruly.texts.wrench import is_wrench
+@dataclass(frozen=True)
+class Data:
+    """What DATA names: a file, a folder, or a project, which is read here and nowhere else."""
 
-    rows = on_bad_row_of(on_bad_row)
-    if not is_project(path):
-        if (text or id or label) and is_wrench(path):
-            raise InputError(
-                f"{path}: WRENCH files have fixed column names: leave out --text, --id and --label"
+    path: Path
+    project: Project | None
+    on_bad_row: OnBadRow = "keep"
+
+    @classmethod
+    def of(cls, path: Path, on_bad_row: str | None = None) -> Data:
+        """What is at a path; rows that cannot be read as typed, else as the project says."""
+        from unruly.texts.table import on_bad_row_of
+
+        rows = on_bad_row_of(on_bad_row)
+        if not is_project(path):
+            return cls(path, None, rows)
+        project = open_project(path, on_bad_row=on_bad_row)
+        return cls(path, project, on_bad_row_of(project.data.on_bad_row))
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """The files that are read."""
+        from unruly.texts.frame_table import files_of
+
+        return files_of(self.path) if self.project is None else self.project.inputs()
+
+    def file(
+        self,
+        split: str,
+        *,
+        text: str | None = None,
+        id: str | None = None,
+        label: str | None = None,
+    ) -> DataFile:
+        """The file itself, or that of a project with its columns, which options override."""
+        from unruly.texts.wrench import is_wrench
+
+        if self.project is None:
+            if (text or id or label) and is_wrench(self.path):
+                raise InputError(
+                    "WRENCH files have fixed column names: leave out --text, --id and --label",
+                    where=Where(str(self.path)),
+                )
+            needed = label is not None
+            return DataFile(self.path, text, id, label, self.on_bad_row, label_needed=needed)
+        data, folder = self.project.data, self.project.folder
+        if split == "test" and data.test is None and data.train is not None:
+            raise ProjectError(
+                f'the project has no test file: set test = "..." under [data] in unruly.toml, or pass '
+                f"a file instead of the project, such as {folder / data.train}"
             )
-        return DataFile(path, text, id, label, rows, label_needed=label is not None)
-    from unruly.project.project import Project
+        label = label or data.label_of(split)
+        path = data.path(split, folder)
+        return DataFile(path, text or data.text, id or data.id, label, self.on_bad_row)
 
-    project = Project.read(path)
-    data = project.data
-    if split == "test" and data.test is None and data.train is not None:
-        raise ProjectError(
-            f'the project has no test file: set test = "..." under [data] in unruly.toml, or pass '
-            f"a file instead of the project, such as {project.folder / data.train}"
-        )
-    file = data.path(split, project.folder)
-    if rows == "keep":
-        rows = on_bad_row_of(data.on_bad_row)
-    label = label or data.label_of(split)
-    return DataFile(file, text or data.text, id or data.id, label, rows)
+    def check_same_task(self, classes: Sequence[str]) -> None:
+        """Refuse a project of another task than the model's: numbers in its label column would mean other classes."""
+        theirs = classes if self.project is None else self.project.classes
+        if set(theirs) != set(classes):
+            raise InputError(
+                f"the model's classes are {listed(classes)}, the project's {listed(theirs)}: pass data of the same task",
+                where=Where(str(self.path)),
+            )
+
+    def rule_files(self) -> tuple[Path, ...]:
+        """The files of rule functions that may be run because they are the project's own."""
+        from unruly.model.saved_rules import function_files
+
+        project = self.project
+        return () if project is None else function_files(project.sources, project.folder)
 
 
 def remarks_on(given: DataFile, found: DataFile, read: Iterable[Corpus]) -> Iterator[str]:
@@ -425,22 +450,8 @@ def remarks_on(given: DataFile, found: DataFile, read: Iterable[Corpus]) -> Iter
         yield from (f"{corpus.name}: {line}" for line in told)
 
 
-def check_same_task(classes: Sequence[str], data: Path) -> None:
-    """Refuse a project of another task than the model's: numbers in its label column would mean other classes."""
-    if not is_project(data):
-        return
-    from unruly.project.project import Project
-
-    theirs = Project.read(data).classes
-    if set(theirs) != set(classes):
-        raise InputError(
-            f"{data}: the model's classes are {listed(classes)}, the project's {listed(theirs)}: pass data of the "
-            "same task"
-        )
-
-
 def one_document(
-    path: Path,
+    data: Data,
     id: str,
     model: WeakClassifier,
     *,
@@ -451,9 +462,9 @@ def one_document(
     import polars as pl
 
     missing: list[InputError] = []
-    for split in _splits_with_ids(path):
+    for split in _splits_with_ids(data):
         found, numbered = _with_ids(
-            path, split, text, id_column, model.text_column, model.id_column
+            data, split, text, id_column, model.text_column, model.id_column
         )
         corpus = found.read(model.class_names, split)
         rows = [row for row, own in enumerate(corpus.ids.to_list()) if str(own) == id]
@@ -489,22 +500,20 @@ def _no_such_id(id: str, found: DataFile, corpus: Corpus, named: bool) -> InputE
     )
 
 
-def _splits_with_ids(path: Path) -> tuple[str, ...]:
+def _splits_with_ids(data: Data) -> tuple[str, ...]:
     """The files in which a document is looked for by its id, in this order."""
-    if not is_project(path):
+    if data.project is None:
         return ("test",)
-    from unruly.project.project import Project
-
-    data = Project.read(path).data
-    files = {"test": data.test, "train": data.train, "valid": data.valid}
+    named = data.project.data
+    files = {"test": named.test, "train": named.train, "valid": named.valid}
     return tuple(split for split, file in files.items() if file is not None) or ("train",)
 
 
-def first_id(path: Path, classes: Sequence[str]) -> str | None:
+def first_id(data: Data, classes: Sequence[str]) -> str | None:
     """The id of the first document that `one_document` finds there; None where there is none that can be read."""
     try:
-        split = _splits_with_ids(path)[0]
-        found, _ = _with_ids(path, split)
+        split = _splits_with_ids(data)[0]
+        found, _ = _with_ids(data, split)
         with found.stream(classes, split) as stream:
             return next((str(batch.ids[0]) for batch in replace(stream, batch_rows=1)), None)
     except UnrulyError:
@@ -512,7 +521,7 @@ def first_id(path: Path, classes: Sequence[str]) -> str | None:
 
 
 def _with_ids(
-    path: Path,
+    data: Data,
     split: str,
     text: str | None = None,
     id_column: str | None = None,
@@ -522,7 +531,7 @@ def _with_ids(
     """A file of documents with its column of ids, where it has one; whether training numbers rows."""
     from unruly.texts.table import open_table
 
-    found = data_file(path, split, text=text, id=id_column).for_model(text_column)
+    found = data.file(split, text=text, id=id_column).for_model(text_column)
     found, numbered = replace(found, label=None, text_option="--text-column"), found.id is None
     if numbered and not found.is_wrench:
         schema = open_table(found.path).schema
@@ -565,14 +574,15 @@ def open_project(
 
 
 def load_model(
-    path: Path, functions: Sequence[Path] = (), data: Path | None = None
+    path: Path, functions: Sequence[Path] = (), data: Data | None = None
 ) -> WeakClassifier:
-    """A saved model. Where DATA is a project, its own files of rule functions need not be named."""
+    """A saved model, with the rule functions in the files named, else in those of the project that DATA is."""
     from unruly.model.weak_classifier import load
 
     if data is not None:
-        check_not_swapped(path, data)
-    return load(path, rule_files(functions, data))
+        check_not_swapped(path, data.path)
+        functions = functions or data.rule_files()
+    return load(path, tuple(functions) or None)
 
 
 def check_not_swapped(model: Path, other: Path) -> None:
@@ -581,14 +591,3 @@ def check_not_swapped(model: Path, other: Path) -> None:
 
     if not is_model(model) and is_model(other):
         raise InputError(f"{model} is not a model, but {other} is: swap them, MODEL comes first")
-
-
-def rule_files(functions: Sequence[Path], data: Path | None) -> tuple[Path, ...] | None:
-    """The files of rule functions that may be run: those named, else those of the project that DATA is."""
-    if not functions and data is not None and is_project(data):
-        from unruly.model.saved_rules import function_files
-        from unruly.project.project import Project
-
-        project = Project.read(data)
-        functions = function_files(project.sources, project.folder)
-    return tuple(functions) or None

@@ -17,15 +17,13 @@ import click
 from unruly.cli.options import (
     PATH,
     STREAM,
-    TABLES,
+    Data,
     DataFile,
     bad_row_option,
     check_output,
-    data_file,
     defuse_option,
     engine_options,
     functions_option,
-    inputs_of,
     json_option,
     load_model,
     output_option,
@@ -38,7 +36,7 @@ from unruly.cli.options import (
 )
 from unruly.cli.screen import Screen, show_cluster_run
 from unruly.errors import InputError
-from unruly.files import temporary_folder
+from unruly.files import TABLES, temporary_folder
 from unruly.wording import counted, listed, plural
 
 if TYPE_CHECKING:
@@ -52,7 +50,8 @@ if TYPE_CHECKING:
 @click.argument("model", type=PATH)
 @click.argument("data", type=PATH)
 @output_option(
-    "The file to write: .parquet, .csv, .tsv or .jsonl; - for standard output.", required=False
+    "The file to write: .parquet, .csv, .tsv, .jsonl or .ndjson; - for standard output.",
+    required=False,
 )
 @text_options
 @split_option
@@ -138,16 +137,17 @@ def predict(
             )
         from unruly.distributed.run import predict
 
-        documents = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
+        documents = Data.of(data, on_bad_row).file(split, text=text, id=id_)
         _on_cluster(predict, model, documents, output, functions, placement, screen)
         return
     _check_is_file(data, model)
-    inputs = (model, *functions, *inputs_of(data))
+    given = Data.of(data, on_bad_row)
+    inputs = (model, *functions, *given.inputs)
     target = _target(output, data, inputs, as_json)
     if skipped is not None:
         check_output(skipped, inputs=(*inputs, target))
-    documents = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
-    loaded = load_model(model, functions, data)
+    documents = given.file(split, text=text, id=id_)
+    loaded = load_model(model, functions, given)
     likely = documents.for_model(loaded.text_column)
     live = not ask and target.suffix.lower() != ".parquet"
     with likely.stream(loaded.class_names, split, live=live) as stream:
@@ -310,14 +310,15 @@ def encode(
 
     screen = Screen(quiet, as_json)
     placement = placement_of(engine, address, workers)
-    found = data_file(data, split, text=text, id=id_, on_bad_row=on_bad_row)
+    given = Data.of(data, on_bad_row)
+    found = given.file(split, text=text, id=id_)
     if placement is not None:
         from unruly.distributed.run import encode
 
         _on_cluster(encode, model, found, output, functions, placement, screen)
         return
-    check_output(output, (".parquet",), (model, *functions, *inputs_of(data)))
-    loaded = load_model(model, functions, data)
+    check_output(output, (".parquet",), (model, *functions, *given.inputs))
+    loaded = load_model(model, functions, given)
     with found.for_model(loaded.text_column).stream(loaded.class_names, split) as stream:
         done = encode_stream(loaded, stream, output, screen.progress())
     screen.answer(

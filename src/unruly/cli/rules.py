@@ -13,10 +13,8 @@ import click
 
 from unruly.cli.options import (
     PATH,
-    TABLES,
     bad_row_option,
     check_output,
-    data_file,
     defuse_option,
     engine_options,
     json_option,
@@ -29,7 +27,7 @@ from unruly.cli.options import (
 )
 from unruly.cli.screen import Screen, show_cluster_run, source_table
 from unruly.errors import ExampleError, InputError, UnrulyError
-from unruly.files import check_not_input
+from unruly.files import TABLES, check_not_input
 from unruly.project import SPLITS
 from unruly.wording import listed, plural
 
@@ -185,7 +183,7 @@ def _saved(project: Path) -> dict[Path, int]:
 
 @click.command()
 @click.argument("project", type=PATH)
-@output_option("The file to write: .parquet, .csv, .tsv or .jsonl.", required=False)
+@output_option("The file to write: .parquet, .csv, .tsv, .jsonl or .ndjson.", required=False)
 @click.option("--split", type=click.Choice(SPLITS), default="train", help="Which file to vote on.")
 @click.option("--no-cache", is_flag=True, help="Run every rule, whatever was matched before.")
 @click.option(
@@ -255,12 +253,12 @@ def vote(
         from unruly.distributed.run import vote
         from unruly.texts.table import on_bad_row_of
 
-        rows = open_project(project, on_bad_row=on_bad_row).data.on_bad_row
+        opened = open_project(project, on_bad_row=on_bad_row)
         done = vote(
             project,
-            data or data_file(project, split).path,
+            data or opened.data.path(split, opened.folder),
             output,
-            on_bad_row=on_bad_row_of(rows),
+            on_bad_row=on_bad_row_of(opened.data.on_bad_row),
             placement=placement,
             progress=screen.progress(),
         )

@@ -10,6 +10,7 @@ import click
 
 from unruly.cli.options import (
     PATH,
+    Data,
     bad_row_option,
     json_option,
     load_model,
@@ -112,7 +113,7 @@ def suggest(
         return
     if not llm and (plan or any(o is not None for o in (endpoint, llm_model, key_env, calls))):
         raise click.UsageError("--plan, --endpoint, --llm-model, --key-env and --calls need --llm.")
-    judge = None if model is None else load_model(model, data=project)
+    judge = None if model is None else load_model(model, data=Data(project, opened))
     if llm:
         asked = language_model(opened, endpoint, llm_model, key_env, calls)
         suggester = LlmSuggester.of(opened, asked, judge, screen.progress())

@@ -21,7 +21,8 @@ from unruly.features.encoder import Encoder
 from unruly.features.minilm import MiniLM
 from unruly.features.registry import AllowedEncoders, encoder_from_bytes, encoder_to_bytes
 from unruly.progress import SILENT, Progress, stage
-from unruly.project.project import SAMPLE, Project
+from unruly.project import SAMPLE
+from unruly.project.project import Project
 from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus
 from unruly.texts.frame_table import parquet_files

@@ -21,7 +21,7 @@ import polars as pl
 
 from unruly.distributed.cluster import Cluster, Job, connected
 from unruly.errors import InputError, UnrulyError, Where
-from unruly.files import sha256
+from unruly.files import check_folder_of, sha256
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import find_layout, remembered
 from unruly.texts.frame_table import PARQUET, ParquetPart, open_files, parquet_files
@@ -437,13 +437,11 @@ def _written(out: Path) -> Path:
 
 
 def _check_output(out: Path) -> None:
-    here = Where(str(out))
     if out.exists():
-        raise InputError("already there: delete it, or pass another folder with -o", where=here)
-    if not out.absolute().parent.is_dir():
         raise InputError(
-            f"cannot write there: the folder {out.absolute().parent} does not exist", where=here
+            "already there: delete it, or pass another folder with -o", where=Where(str(out))
         )
+    check_folder_of(out)
 
 
 def _begin(folder: Path, facts: dict[str, Any], plan: Plan) -> None:

@@ -248,7 +248,7 @@ def check_inputs(fitted: Fitted, progress: Progress = SILENT) -> Inputs:
     if fitted.encoder is not None and near.snippets:
         texts = list(near.snippets[:CHECKED])
         corpus = Corpus.from_texts(texts, name="the texts that the model keeps")
-        votes = Votes.from_array(near.votes[: len(texts)], classes=classes, sources=sources)
+        votes = near.as_votes(classes, sources)[: len(texts)]
         features = fitted.features(Documents(corpus, None), progress=progress)
         return Inputs(features, votes, texts)
     rng = np.random.default_rng(0)
@@ -261,8 +261,13 @@ def check_inputs(fitted: Fitted, progress: Progress = SILENT) -> Inputs:
 def extras_of(fitted: Fitted) -> set[str]:
     """The extras that a machine needs to run the model."""
     found = {extra for kind in _encoder_kinds(fitted) for extra in [_EXTRAS.get(kind)] if extra}
-    kinds = set(_keys(fitted.rules.to_plain())) if fitted.rules is not None else set()
-    return found | {extra for kind, extra in _RULE_EXTRAS.items() if kind in kinds}
+    conditions = () if fitted.rules is None else _entries(fitted.rules.to_plain())
+    for kind, value in conditions:
+        if kind == "carried_classifier":
+            found.add("sklearn" if value["name"].endswith(".skops") else "hub")
+        elif kind in _RULE_EXTRAS:
+            found.add(_RULE_EXTRAS[kind])
+    return found
 
 
 def _encoder_kinds(fitted: Fitted) -> Iterator[str]:
@@ -272,14 +277,14 @@ def _encoder_kinds(fitted: Fitted) -> Iterator[str]:
             yield str(plain.get("kind"))
 
 
-def _keys(plain: Any) -> Iterator[str]:
-    """Every key, however deep."""
+def _entries(plain: Any) -> Iterator[tuple[str, Any]]:
+    """Every key and its value, however deep."""
     if isinstance(plain, dict):
-        yield from plain
+        yield from plain.items()
         plain = list(plain.values())
     if isinstance(plain, list | tuple):
         for value in plain:
-            yield from _keys(value)
+            yield from _entries(value)
 
 
 def dockerfile(

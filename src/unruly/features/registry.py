@@ -7,12 +7,13 @@ model on the hub or in a folder, a class of the user's own) is opened only if th
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,10 +82,6 @@ def best_offline() -> tuple[Encoder, ...]:
 def _one(spec: object, folder: Path | None) -> tuple[Encoder, ...]:
     """One item of the list; `auto` may be two encoders."""
     from unruly.features.custom import CustomEncoder, PrecomputedFeatures, is_custom
-    from unruly.features.hub import Transformer
-    from unruly.features.lsa import Lsa
-    from unruly.features.minilm import MiniLM
-    from unruly.features.static import Static
 
     if isinstance(spec, str | Path):
         return _named(str(spec), {}, folder)
@@ -102,7 +99,7 @@ def _one(spec: object, folder: Path | None) -> tuple[Encoder, ...]:
         )
     if isinstance(spec, np.ndarray):
         return (PrecomputedFeatures.from_array(spec),)
-    if isinstance(spec, Lsa | MiniLM | Static | Transformer | PrecomputedFeatures | CustomEncoder):
+    if isinstance(spec, CustomEncoder) or _is_ours(spec):
         return (spec,)
     if is_custom(spec):
         return (CustomEncoder(spec() if isinstance(spec, type) else spec),)
@@ -111,13 +108,19 @@ def _one(spec: object, folder: Path | None) -> tuple[Encoder, ...]:
     )
 
 
+def _is_ours(spec: object) -> TypeGuard[Encoder]:
+    """Whether it is an encoder of one of our kinds."""
+    kind = _KINDS.get(str(getattr(spec, "kind", "")))
+    return kind is not None and isinstance(spec, kind.load())
+
+
 def _named(name: str, options: Mapping[str, Any], folder: Path | None) -> tuple[Encoder, ...]:
     given = _Options(name, options, folder)
     if name == "auto":
         given.only()
         return best_offline()
-    if name in _MAKERS:
-        return (_MAKERS[name](given),)
+    if name in _KINDS:
+        return (_KINDS[name].make(given),)
     return (_from_place(given),)
 
 
@@ -182,18 +185,18 @@ def _from_place(given: _Options) -> Encoder:
     """A file of features, a Model2Vec folder, a transformers folder, or a name on the hub."""
     name, place = given.name, given.path(given.name)
     if place.suffix in (".npy", ".parquet", ".pq"):
-        return _MAKERS["features"](given.called("features", "path"))
+        return _KINDS["features"].make(given.called("features", "path"))
     if place.is_dir():
         kind = "static" if _is_static(place) else "transformer"
-        return _MAKERS[kind](given.called(kind, "model"))
+        return _KINDS[kind].make(given.called(kind, "model"))
     if "/" not in name and not _may_be_on_hub(name):
-        hint = did_you_mean(name, [*_MAKERS, "auto"], "it may be one of")
+        hint = did_you_mean(name, [*_KINDS, "auto"], "it may be one of")
         raise SettingsError(
             f"encoder: there is no encoder {name!r}, nor a folder of that name: {hint}; a model on the "
             "Hugging Face hub is named owner/name"
         )
     kind = "static" if name.startswith(("minishlab/", "potion")) else "transformer"
-    return _MAKERS[kind](given.called(kind, "model"))
+    return _KINDS[kind].make(given.called(kind, "model"))
 
 
 def _may_be_on_hub(name: str) -> bool:
@@ -270,12 +273,25 @@ def _precomputed(given: _Options) -> Encoder:
     return PrecomputedFeatures.from_file(given.path(path), column)
 
 
-_MAKERS: dict[str, Callable[[_Options], Encoder]] = {
-    "lsa": _lsa,
-    "minilm": _minilm,
-    "static": _static,
-    "transformer": _transformer,
-    "features": _precomputed,
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of encoder: where its class is, and how one is made from options."""
+
+    home: str  # below unruly.features
+    name: str
+    make: Callable[[_Options], Encoder]
+
+    def load(self) -> Any:
+        """The class."""
+        return getattr(importlib.import_module(f"unruly.features.{self.home}"), self.name)
+
+
+_KINDS = {
+    "lsa": _Kind("lsa", "Lsa", _lsa),
+    "minilm": _Kind("minilm", "MiniLM", _minilm),
+    "static": _Kind("static", "Static", _static),
+    "transformer": _Kind("hub", "Transformer", _transformer),
+    "features": _Kind("custom", "PrecomputedFeatures", _precomputed),
 }
 
 
@@ -392,27 +408,11 @@ def encoder_from_bytes(
 
 def _made(kind: str, state: State, allowed: AllowedEncoders, where: str) -> Encoder:
     """The encoder that a file holds."""
-    match kind:
-        case "lsa":
-            from unruly.features.lsa import Lsa
-
-            return Lsa.from_state(state)
-        case "minilm":
-            from unruly.features.minilm import MiniLM
-
-            return replace(MiniLM.from_state(state), network="minilm" in allowed.models)
-        case "static":
-            from unruly.features.static import Static
-
-            return Static.from_state(state)
-        case "features":
-            from unruly.features.custom import PrecomputedFeatures
-
-            return PrecomputedFeatures.from_state(state)
-        case "transformer" if state["model"] in allowed.models:
-            from unruly.features.hub import Transformer
-
-            return Transformer.from_state(state)
+    if kind in _KINDS and (kind != "transformer" or state["model"] in allowed.models):
+        made: Encoder = _KINDS[kind].load().from_state(state)
+        if kind == "minilm":
+            return replace(made, network="minilm" in allowed.models)  # type: ignore[type-var]
+        return made
     if kind in allowed.own:
         from unruly.features.custom import CustomEncoder
 

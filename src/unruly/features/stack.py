@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -260,10 +259,9 @@ class Encoding:
         corpus: Corpus,
         cache: FeatureCache | None,
         progress: Progress = SILENT,
-        folder: Path | None = None,
     ) -> Encoding:
         """Choose the encoder that `spec` asks for, and fit it on the training texts."""
-        stack = encoder_from(spec, folder).fit(corpus, cache, progress)
+        stack = encoder_from(spec).fit(corpus, cache, progress)
         return cls(stack.name, stack)
 
     def features(

@@ -5,7 +5,6 @@ Each word is left out once, and the classifier asked again.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -89,7 +88,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Everything that led to one label; `str` tells it in lines, `to_json` to machines."""
+    """Everything that led to one label; `str` tells it in lines, `to_plain` to machines."""
 
     text: str | None  # None when the model was fitted on features
     answer: Opinion
@@ -131,10 +130,6 @@ class Explanation:
             "ledger": self.ledger.to_plain(),
             "gold_free": self.ledger.gold_free,
         }
-
-    def to_json(self) -> str:
-        """One JSON object."""
-        return json.dumps(self.to_plain(), ensure_ascii=False, default=str)
 
     def __repr__(self) -> str:
         return f"Explanation({self.answer}, {plural(len(self.votes), 'vote')}, {decision(self.decided_by)})"

@@ -1,4 +1,4 @@
-"""A fitted model: all that its file keeps, how it predicts, and the training documents nearest to a new one."""
+"""A fitted model: all that its file keeps, how it predicts (also rows without text), and the training documents nearest to a new one."""
 
 from __future__ import annotations
 

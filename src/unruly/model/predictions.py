@@ -25,7 +25,7 @@ from unruly.texts.frame_table import files_of
 from unruly.texts.stream import FLAT, Batch, CorpusStream, RowWriter, format_of
 from unruly.texts.table import BadRow, BrokenFile, OnBadRow, one_of
 from unruly.votes.votes import Votes
-from unruly.wording import counted, plural
+from unruly.wording import counted, free_name, plural
 
 ROWS = 10  # that a notebook shows
 CONTAINERS = ("default", "pandas", "polars")
@@ -178,11 +178,7 @@ def free_names(wanted: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     """
     used, names = set(taken), {}
     for name in wanted:
-        free = name if name not in used else f"predicted_{name}"
-        count = 2
-        while free in used:
-            free = f"predicted_{name}_{count}"
-            count += 1
+        free = name if name not in used else free_name(f"predicted_{name}", used, "_")
         names[name] = free
         used.add(free)
     return names

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from unruly.denoising.settings import Settings
@@ -103,14 +102,8 @@ def changed(
 ) -> MethodSettings:
     """The settings with some of them replaced."""
     before = settings or _defaults(method)
-    names = [option.name for option in before.options()]
-    for name in inner:
-        if name not in names:
-            raise SettingsError(
-                f"no setting is called {name!r}: {did_you_mean(name, names, 'there are')}",
-                option=name,
-            )
-    return replace(before, **inner)
+    values = {option.name: getattr(before, option.name) for option in before.options()}
+    return type(before).from_plain({**values, **inner})
 
 
 def _defaults(method: str) -> MethodSettings:

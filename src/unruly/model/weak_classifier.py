@@ -461,13 +461,12 @@ class WeakClassifier:
 
         `data` are the documents to show, `test` those to score against gold labels where they differ.
         """
-        import importlib
+        from unruly.report.page import report  # a later room: only when asked for
 
         files = [files_of(given) for given in (data, test) if isinstance(given, Path)]
         check_not_input(Path(path), chain.from_iterable(files))
-        page = importlib.import_module("unruly.report.page")  # a later room: only when asked for
         fitted = self.fitted
-        page.report(
+        report(
             fitted,
             path,
             None if data is None else fitted.documents(data).corpus,

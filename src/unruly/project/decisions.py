@@ -46,6 +46,7 @@ from unruly.rules.keywords import Keywords, WordSequence
 from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source, rule_to_plain, source_from_plain
 from unruly.rules.tools import Length
+from unruly.wording import free_name
 
 REFUSED = "refused.jsonl"
 _RULE = "rule"  # the kind of a refused rule, beside those of remedies
@@ -91,7 +92,7 @@ def edited(text: str, edit: Edit) -> str:
     """The project file's text after an edit."""
     match edit:
         case NewRule(rule=rule, place=Place(source=source, rule=None)):
-            return add_source(text, Source(unused(source, source_names(text)), [rule]))
+            return add_source(text, Source(free_name(source, source_names(text), "_"), [rule]))
         case NewRule(rule=rule, place=Place(source=source, rule=int(number))):
             assert isinstance(rule.when, Keywords)
             return add_words(text, source, number, rule.when.words)
@@ -143,14 +144,6 @@ def name_of(condition: Condition) -> str:
         case _:
             name = condition.reason()
     return "_".join(re.findall(r"\w+", name))[:40] or "rule"
-
-
-def unused(name: str, names: Sequence[str]) -> str:
-    """The name, with a number where it is taken."""
-    number, found = 2, name
-    while found in names:
-        found, number = f"{name}_{number}", number + 1
-    return found
 
 
 @dataclass(frozen=True)

@@ -135,8 +135,12 @@ class Difference:
         return {**vars(self), "sources": sources, "settings": settings, "by_hand": by_hand}
 
     def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """One line for each change, or for none."""
         if self.same:
-            return "nothing changed"
+            return ["nothing changed"]
         lines = [f"{c.source}: {_change(c)}" for c in self.sources if _differs(c)]
         lines += [
             f"{name}: {_value(before)} -> {_value(after)}"
@@ -159,7 +163,7 @@ class Difference:
                 f"{self.majority:,} of {after:,} documents{where} get another majority vote; to see other labels, "
                 "fit both and compare the models"
             )
-        return "\n".join(lines)
+        return lines
 
 
 def compare_projects(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,13 +64,18 @@ class ShownDocument:
                 joined.append([start, end])
         return tuple((start, end) for start, end in joined)
 
+    def pieces(self) -> Iterator[tuple[str, bool]]:
+        """The text, cut where matches begin and end, and of each piece whether it is a match."""
+        last = 0
+        for start, end in self.spans:
+            yield self.text[last:start], False
+            yield self.text[start:end], True
+            last = end
+        yield self.text[last:], False
+
     def marked(self) -> str:
         """The text with each matched part in brackets."""
-        pieces, last = [], 0
-        for start, end in self.spans:
-            pieces += [self.text[last:start], "[", self.text[start:end], "]"]
-            last = end
-        return "".join([*pieces, self.text[last:]])
+        return "".join(f"[{piece}]" if match else piece for piece, match in self.pieces())
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -131,7 +137,7 @@ class Shown:
                 case ".csv" | ".tsv" as form:
                     flat = defused(frame) if defuse else frame
                     flat.write_csv(part, separator="\t" if form == ".tsv" else ",")
-                case ".jsonl":
+                case ".jsonl" | ".ndjson":
                     frame.write_ndjson(part)
                 case _:
                     frame.write_parquet(part)

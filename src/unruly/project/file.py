@@ -135,14 +135,8 @@ def _training(table: Table) -> dict[str, Any]:
     own = {k: v for k, v in table.values.items() if k not in ("method", "seed")}
     others = options_of_others(method)
     for key in own:  # one by one, so that the error has its line
-        if key in others:
-            raise SettingsError(
-                f'{key} is an option of method = "{others[key]}": add that line, or leave {key} out',
-                where=table.where(key),
-                option=key,
-            )
         try:
-            SETTINGS[method].from_plain({key: own[key]})
+            SETTINGS[method].from_plain({key: own[key]}, elsewhere=others)
         except SettingsError as error:
             if error.option is not None:  # else it is two settings that do not go together
                 raise SettingsError(error.message, where=table.where(key), option=key) from None

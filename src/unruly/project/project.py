@@ -20,7 +20,7 @@ from unruly.model.settings import MethodSettings, settings_for
 from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance, parse_prior, unused_by_paper
 from unruly.progress import SILENT, Progress
-from unruly.project import SPLITS
+from unruly.project import SAMPLE, SPLITS
 from unruly.rules.matching import VoteCache
 from unruly.rules.similar import descriptions_of
 from unruly.rules.sources import Sources
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from unruly.model.evaluation import Evaluation
     from unruly.model.weak_classifier import WeakClassifier
 
-
-SAMPLE = 200_000  # training documents that are learnt from, unless another number is asked for
 
 Prior = str | tuple[float, ...] | Mapping[str, Any] | StatedBalance | None
 EncoderSpec = str | Mapping[str, Any] | tuple[str | Mapping[str, Any], ...]

@@ -20,13 +20,13 @@ from unruly.model.critique import Remedy, VoteJudge, critique_rules, remedy_of, 
 from unruly.model.suggestions import Refused, RuleSuggestion, suggest_rules
 from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress
-from unruly.project.decisions import Edit, NewRule, Place, name_of, read_refused, unused
+from unruly.project.decisions import Edit, NewRule, Place, name_of, read_refused
 from unruly.project.project import Project
 from unruly.rules.keywords import Keywords
 from unruly.statistics import Share
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
-from unruly.wording import listed
+from unruly.wording import free_name, listed
 
 if TYPE_CHECKING:
     from unruly.model.predictions import Predictions
@@ -300,7 +300,7 @@ def _places(
                 if label == one.label and cosine > near:
                     best, near = Place(source, number), cosine
         if best is None:
-            best = Place(unused(name_of(one.rule.when), names), None)
+            best = Place(free_name(name_of(one.rule.when), names, "_"), None)
             names.append(best.source)
         places.append(best)
     return tuple(places)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, RuleError, Where
 from unruly.files import check_name
-from unruly.rules.regular_expressions import Allowance, SearchedTexts, merged, words_of
+from unruly.rules.regular_expressions import Allowance, SearchedTexts, sorted_spans, words_of
 from unruly.rules.timeouts import Countdown
 from unruly.wording import did_you_mean, listed, near_file
 
@@ -463,7 +463,7 @@ class _Several:
         return sum((condition.needs(classes) for condition in self.conditions), start=NOTHING)
 
     def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
-        return merged([span for c in self.conditions for span in spans_of(c, row, countdown)])
+        return sorted_spans([span for c in self.conditions for span in spans_of(c, row, countdown)])
 
     def reads(self) -> tuple[str, ...]:
         return words_of(word for c in self.conditions for word in words_read(c))

@@ -7,7 +7,6 @@ word of another (the paper's PRE…EXP).
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,7 @@ from unruly.rules.regular_expressions import (
     checked,
     find_all_spans,
     folded,
-    merged,
+    sorted_spans,
     words_of,
 )
 from unruly.rules.source import class_number
@@ -132,7 +131,9 @@ class Keywords:
 
     def _spans_by_patterns(self, texts: Sequence[str]) -> list[tuple[Span, ...]]:
         found = [find_all_spans(texts, pattern) for pattern in self.patterns()]
-        return [merged([span for each in found for span in each[i]]) for i in range(len(texts))]
+        return [
+            sorted_spans([span for each in found for span in each[i]]) for i in range(len(texts))
+        ]
 
     def reads(self) -> tuple[str, ...]:
         return words_of(self.words)
@@ -272,12 +273,7 @@ def word_patterns(words: Iterable[str]) -> list[str]:
 
 
 def _flexible(word: str) -> str:
-    return r"\s+".join(escape(part) for part in word.split())
-
-
-def escape(text: str) -> str:
-    """A text as a pattern that matches it and nothing else."""
-    return re.sub(r"([\\.+*?()|\[\]{}^$#&\-~])", r"\\\1", text)
+    return r"\s+".join(pl.escape_regex(part) for part in word.split())
 
 
 _START, _END = "\x01", "\x02"  # control characters: no text that people write has them

@@ -328,7 +328,7 @@ def spans_between(marked: str, left: str, right: str) -> tuple[tuple[int, int], 
     return tuple(spans)
 
 
-def merged(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def sorted_spans(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Spans in order, each once."""
     return tuple(sorted(set(spans)))
 

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import unruly
+from unruly.errors import first_line
 from unruly.model.predictions import Predictions
 from unruly.rules.matching import lacking
 from unruly.texts.surrogates import without_surrogates
@@ -146,7 +147,7 @@ def parsed(body: bytes) -> Mapping[str, Any]:
     except RecursionError:
         raise Problem(400, "invalid_json", "the body is nested too deeply") from None
     except ValueError as error:  # also of bytes that are not UTF-8, and of endless numbers
-        raise Problem(400, "invalid_json", f"the body is not JSON: {_short(error)}") from None
+        raise Problem(400, "invalid_json", f"the body is not JSON: {first_line(error)}") from None
     if not isinstance(found, dict):
         raise refused(f"the body is {_kind(found)}, not an object: send {_FORMS}")
     return found
@@ -154,10 +155,6 @@ def parsed(body: bytes) -> Mapping[str, Any]:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a value of JSON")
-
-
-def _short(error: Exception) -> str:
-    return str(error).splitlines()[0][:200]
 
 
 _FORMS = '{"inputs": "…"}, {"texts": ["…"]} or {"documents": [{"text": "…"}]}'

@@ -30,6 +30,8 @@ from starlette.staticfiles import StaticFiles
 
 from unruly import __version__
 from unruly.errors import InputError, UnrulyError
+from unruly.files import os_reason
+from unruly.html import with_code
 from unruly.project.new import begin_project, look_at
 from unruly.rules.condition import Condition
 from unruly.rules.keywords import Keywords
@@ -302,7 +304,7 @@ def _handled(studio: Studio, handler: Handler, request: PageRequest) -> Response
     except UnrulyError as error:
         return _problem(studio, request, str(error), 422)
     except OSError as error:  # a full disk, a missing file
-        what = f"{error.filename or 'a file'}: {error.strerror or error}: nothing was changed"
+        what = f"nothing was changed: {error.filename or 'a file'}: {os_reason(error)}"
         return _problem(studio, request, what, 507)
 
 
@@ -365,16 +367,12 @@ def _capital(text: str) -> str:
 
 
 def _code(text: str) -> Markup:
-    """A sentence in which commands stand between backticks.
+    """A sentence in which commands stand between backticks; one that has no partner is a backtick.
 
-    >>> _code("more labels (`unruly label`) & <b>")
-    Markup('more labels (<code>unruly label</code>) &amp; &lt;b&gt;')
+    >>> _code("more labels (`unruly label`), and one ` of yours")
+    Markup('more labels (<code>unruly label</code>), and one ` of yours')
     """
-    pieces = text.split("`")
-    return Markup("").join(
-        Markup("<code>{}</code>").format(piece) if i % 2 else piece
-        for i, piece in enumerate(pieces)
-    )
+    return Markup(with_code(text))
 
 
 def _count(value: int | None) -> str:

@@ -228,7 +228,7 @@ def similar(state: State, row: int) -> list[Similar]:
     score = np.zeros(state.n)
     total = 0.0
     for word in words:
-        found = state.corpus.texts.str.contains(rf"(?i)\b{re.escape(word)}\b").to_numpy()
+        found = state.corpus.texts.str.contains(rf"(?i)\b{pl.escape_regex(word)}\b").to_numpy()
         weight = float(np.log(state.n / max(int(found.sum()), 1))) ** 2
         score += weight * found
         total += weight
@@ -259,7 +259,7 @@ def _rare_words(state: State, row: int) -> list[str]:
     rows = pl.Series(sample_rows(state.n, SAMPLE), dtype=pl.UInt32)
     sample = state.corpus.texts.gather(rows).alias("text").to_frame()
     counts = sample.select(
-        pl.col("text").str.contains(rf"(?i)\b{re.escape(word)}\b").sum().alias(str(i))
+        pl.col("text").str.contains(rf"(?i)\b{pl.escape_regex(word)}\b").sum().alias(str(i))
         for i, word in enumerate(words)
     ).row(0)
     order = sorted(range(len(words)), key=lambda i: (counts[i], words[i]))
@@ -290,8 +290,10 @@ def inflections(words: str, state: State) -> list[tuple[str, int]]:
     stem = stem_of(phrase[-1])
     if len(stem) < 3:
         return []
-    before = r"\s+".join(re.escape(word) for word in phrase[:-1])
-    pattern = rf"(?i)\b({before}{chr(92) + 's+' if before else ''}{re.escape(stem)}\w{{0,4}})\b"
+    before = r"\s+".join(pl.escape_regex(word) for word in phrase[:-1])
+    pattern = (
+        rf"(?i)\b({before}{chr(92) + 's+' if before else ''}{pl.escape_regex(stem)}\w{{0,4}})\b"
+    )
     rows = pl.Series(sample_rows(state.n, FORMS_SAMPLE), dtype=pl.UInt32)
     found = state.corpus.texts.gather(rows).str.extract(pattern).drop_nulls().str.to_lowercase()
     counts = found.str.replace_all(r"\s+", " ").value_counts(sort=True, name="n")

@@ -260,12 +260,8 @@ def _containing(words: str, state: State) -> Mask:
     texts = state.corpus.texts
     found = pl.Series(np.ones(len(texts), np.bool_))
     for piece in pieces:
-        found &= texts.str.contains("(?i)" + _escaped(piece))
+        found &= texts.str.contains("(?i)" + pl.escape_regex(piece))
     return found.to_numpy()
-
-
-def _escaped(piece: str) -> str:
-    return "".join(f"\\{c}" if c in r".^$*+?{}[]\|()#&-~" else c for c in piece)
 
 
 def _per_cent(text: str) -> float:

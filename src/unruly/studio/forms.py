@@ -25,7 +25,7 @@ from unruly.project.editing import (
     replace_rule,
 )
 from unruly.studio.kinds import KINDS, FormField, Kind, words_in
-from unruly.wording import plural
+from unruly.wording import free_name, plural
 
 Item = TypeVar("Item")
 Votes = Literal["one", "several", "but"]
@@ -106,11 +106,12 @@ class ConditionForm:
                 return FormProblem(f"{each.short}: {message}", name)
             if each.needed and not self.text(each).strip():
                 return FormProblem(f"{each.short}: still empty", name, missing=True)
-        some = [each for each in kind.fields if each.key in kind.some]
-        if some and not any(self.text(each).strip() for each in some):
-            titles = ", ".join(f"“{each.short}”" for each in some)
-            name = f"{prefix}{_named(kind, some[0])}"
-            return FormProblem(f"Fill in one of {titles}", name, missing=True)
+        for keys in kind.some:
+            some = [each for each in kind.fields if each.key in keys]
+            if not any(self.text(each).strip() for each in some):
+                titles = ", ".join(f"“{each.short}”" for each in some)
+                name = f"{prefix}{_named(kind, some[0])}"
+                return FormProblem(f"Fill in one of {titles}", name, missing=True)
         return None
 
 
@@ -443,13 +444,3 @@ def new_source(words: Sequence[str], label: str, taken: Sequence[str]) -> str:
     values = {"keywords:keywords": "\n".join([*words, ""])}
     rule = RuleForm(label=label, conditions=(ConditionForm(values=values),))
     return SourceForm(free_name(base or "new", taken), (rule,)).to_toml()
-
-
-def free_name(wanted: str, taken: Sequence[str]) -> str:
-    """The name, or the first free one with a number.
-
-    >>> free_name("links", ["links", "links 2"])
-    'links 3'
-    """
-    names = (wanted, *(f"{wanted} {i}" for i in range(2, len(taken) + 3)))
-    return next(name for name in names if name not in taken)

@@ -97,11 +97,12 @@ class Kind:
     about: str = ""
     inner: bool = True  # the fields stand in a table under the key, not beside it
     picks: bool = False  # it names the class itself
-    some: tuple[str, ...] = ()  # fields of which one must be filled in
+    some: tuple[tuple[str, ...], ...] = ()  # fields of each of which one must be filled in
     kept: tuple[str, ...] = ()  # keys that the form does not show, and leaves alone
 
 
 _BOUNDS = (FormField("above", "Above", "number"), FormField("below", "Below", "number"))
+_TESTS = ("equal", "in", "min", "max", "keywords", "pattern")  # of a field
 _ALL = (
     Kind(
         "keywords",
@@ -146,13 +147,15 @@ _ALL = (
             FormField("min_chars", "At least so many characters", "whole"),
             FormField("max_chars", "At most so many characters", "whole"),
         ),
-        some=("min_words", "max_words", "min_chars", "max_chars"),
+        some=(("min_words", "max_words", "min_chars", "max_chars"),),
     ),
     Kind(
         "field",
         "another column has a value",
         (
-            FormField("column", "Column", "column", needed=True),
+            FormField("column", "Column", "column"),
+            FormField("part", "Part, of relation data: between, before, after, around, left1, …"),
+            FormField("words", "Words of the part", "whole"),
             FormField("equal", "is", "value"),
             FormField("in", "is one of, one a line", "values"),
             FormField("min", "is at least", "number"),
@@ -160,9 +163,10 @@ _ALL = (
             FormField("others", "cells that are not numbers count as empty", "flag", "abstain"),
             FormField("keywords", "has any of these words", "words"),
             FormField("pattern", "matches the regular expression"),
+            FormField("same_last_name", "both entities have the same last name", "flag"),
         ),
         "Fill in one of the tests; at least and at most go together.",
-        some=("equal", "in", "min", "max", "keywords", "pattern"),
+        some=(("column", "part", "same_last_name"), (*_TESTS, "same_last_name")),
         kept=("match", "ignore_case"),
     ),
     Kind(
@@ -194,12 +198,15 @@ _ALL = (
         "column",
         "a column holds votes",
         (
-            FormField("name", "Column", "column", needed=True),
+            FormField("name", "Column", "column"),
             FormField("map", "What its values mean, as in: 1 = spam", "pairs"),
             FormField("others", "other values abstain", "flag", "abstain"),
+            FormField("probabilities", "Columns of probabilities, as in: spam = p_spam", "pairs"),
+            FormField("above", "Only where the largest is above", "number"),
         ),
         "The column names the class: leave the meanings out where its values are class names.",
         picks=True,
+        some=(("name", "probabilities"),),
     ),
     Kind(
         "similar",
@@ -212,12 +219,14 @@ _ALL = (
             FormField("calibrated", "or: passed by this share of the documents", "number"),
         ),
         "Compared by the project's encoder. Give one of the two thresholds, and as counter-examples those of other classes.",
-        some=("above", "calibrated"),
-        kept=("ids",),
+        some=(("above", "calibrated"),),
+        kept=("ids", "share"),
     ),
-    Kind("polarity", "TextBlob's polarity lies (−1 to 1)", _BOUNDS, some=("above", "below")),
-    Kind("subjectivity", "TextBlob's subjectivity lies (0 to 1)", _BOUNDS, some=("above", "below")),
-    Kind("vader", "VADER's sentiment lies (−1 to 1)", _BOUNDS, some=("above", "below")),
+    Kind("polarity", "TextBlob's polarity lies (−1 to 1)", _BOUNDS, some=(("above", "below"),)),
+    Kind(
+        "subjectivity", "TextBlob's subjectivity lies (0 to 1)", _BOUNDS, some=(("above", "below"),)
+    ),
+    Kind("vader", "VADER's sentiment lies (−1 to 1)", _BOUNDS, some=(("above", "below"),)),
     Kind(
         "entity",
         "something of a type is named (spaCy)",
@@ -250,7 +259,7 @@ _ALL = (
         ),
         "Nothing is sent while you type. Save it, then ask.",
         picks=True,
-        kept=("price", "in_flight", "seconds", "max_tokens", "seed", "budget"),
+        kept=("price", "in_flight", "seconds", "max_tokens", "seed", "budget", "extra"),
     ),
 )
 KINDS: Mapping[str, Kind] = {kind.key: kind for kind in _ALL}

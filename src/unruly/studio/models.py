@@ -32,7 +32,7 @@ from unruly.statistics import Share, sample_rows
 from unruly.studio.state import Answers, State
 from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
-from unruly.wording import plural
+from unruly.wording import free_name, plural
 
 if TYPE_CHECKING:  # imports scipy, which the first page does without
     from unruly.model.weak_classifier import WeakClassifier
@@ -108,7 +108,8 @@ def keep(fit: FittedProject, state: State, now: datetime) -> KeptModel:
     """Save a model under its date, so that none is overwritten, with its facts in a JSON file."""
     folder = state.folder / FOLDER
     folder.mkdir(exist_ok=True)
-    stem = _free(folder, now.strftime("%Y-%m-%dT%H-%M-%S"))
+    taken = {path.stem for path in folder.iterdir()}
+    stem = free_name(now.strftime("%Y-%m-%dT%H-%M-%S"), taken, "-")
     path = folder / f"{stem}{ENDING}"
     scores = fit.evaluation
     share = None if scores is None else scores.everything.model.accuracy
@@ -124,12 +125,6 @@ def keep(fit: FittedProject, state: State, now: datetime) -> KeptModel:
     with written_whole(path.with_suffix(".json")) as part:
         part.write_text(json.dumps(facts, ensure_ascii=False), encoding="utf-8")
     return _kept(path)
-
-
-def _free(folder: Path, stem: str) -> str:
-    taken = {path.stem for path in folder.iterdir()}
-    names = (stem, *(f"{stem}-{i}" for i in range(2, 1000)))
-    return next(name for name in names if name not in taken)
 
 
 def open_model(path: Path, state: State) -> WeakClassifier:

@@ -34,6 +34,7 @@ from unruly.studio.models import (
     vote_changes,
 )
 from unruly.studio.workspace import Workspace
+from unruly.wording import plural
 
 if TYPE_CHECKING:  # models and reports import scipy, which the first page does without
     from unruly.model.explanation import Explanation
@@ -163,8 +164,10 @@ class Trainer:
             return ""
         found = ["the rules changed"] if model.text != state.text else []
         if more := state.labelled.labels - model.labels:
-            found.append(f"{abs(more):,} labels were {'given' if more > 0 else 'taken back'}")
-        return " and ".join(found).replace("1 labels were", "1 label was")
+            were = "was" if abs(more) == 1 else "were"
+            done = "given" if more > 0 else "taken back"
+            found.append(f"{plural(abs(more), 'label')} {were} {done}")
+        return " and ".join(found)
 
     def opened(self, model: KeptModel) -> WeakClassifier:
         """The model itself; the shown one and the one before it are kept."""
@@ -444,7 +447,7 @@ def difference(studio: Studio, request: PageRequest) -> Response:
         (cause, cards(state, cause.rows[:SHOWN_CHANGES])) for cause in changed.causes[:MOST_CAUSES]
     ]
     context = {
-        "lines": str(settings).splitlines(),
+        "lines": settings.lines(),
         "pair": (trainer.before, trainer.current),
         "changed": changed,
         "causes": causes,

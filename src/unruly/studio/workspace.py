@@ -39,7 +39,6 @@ from unruly.project.editing import (
 from unruly.project.file import parse_project, project_file
 from unruly.rules.matching import MatchFrame, VoteCache
 from unruly.studio.filters import Filter, Preset, counted
-from unruly.studio.forms import free_name
 from unruly.studio.history import (
     History,
     LabelStep,
@@ -54,7 +53,7 @@ from unruly.studio.state import Answers, State, no_votes
 from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
-from unruly.wording import listed, plural
+from unruly.wording import free_name, listed, plural
 
 if TYPE_CHECKING:  # they import scipy, which the first page does without
     from unruly.labelling.sampling import Question

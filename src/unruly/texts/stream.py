@@ -1,7 +1,7 @@
-"""Files of any length, read and written in batches, with the memory of one batch.
+"""Files of any length in batches, with the memory of one: read, and written again with columns added (copies CSV bytes).
 
-`CorpusStream` reads; `RowWriter` writes the rows again with columns added. Records of CSV and TSV and objects of JSON Lines are
-copied byte for byte, with the new columns behind them, so that ids, phone numbers and prices stay as they were written.
+`CorpusStream` reads; `RowWriter` writes. Records of CSV and TSV and objects of JSON Lines are copied byte for byte, with the
+new columns behind them, so that ids, phone numbers and prices stay as they were written.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from polars.io.plugins import register_io_source
 
 from unruly.errors import InputError, Where
-from unruly.files import written_whole
+from unruly.files import TABLES, written_whole
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import sample_rows
 from unruly.texts.columns import Layout, duplicate_id, find_layout, uncategorised
@@ -309,7 +309,6 @@ def _hashes(ids: pl.Series) -> NDArray[np.uint64]:
     return uncategorised(ids).hash().to_numpy()
 
 
-WRITTEN = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 FLAT = (".csv", ".tsv")  # formats without lists
 LINES = (".jsonl", ".ndjson")
 _BREAKS = r"[\t\r\n]"  # what an unquoted cell cannot hold
@@ -321,9 +320,9 @@ NUMBER = r"^[+-]?[0-9][0-9 .,]*(?:[eE][+-]?[0-9]+)?$"
 def format_of(target: Path) -> str:
     """The ending that tells the format; another one is refused."""
     form = ending(target)
-    if form not in WRITTEN or target.suffix.lower() == ".gz":
+    if form not in TABLES or target.suffix.lower() == ".gz":
         raise InputError(
-            f"predictions are written as {', '.join(WRITTEN)}: choose one of these endings",
+            f"predictions are written as {', '.join(TABLES)}: choose one of these endings",
             where=Where(str(target)),
         )
     return form

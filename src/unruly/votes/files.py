@@ -22,7 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where, polars_errors
-from unruly.files import written_whole
+from unruly.files import TABLES, written_whole
 from unruly.texts.columns import (
     Layout,
     checked_ids,
@@ -31,17 +31,16 @@ from unruly.texts.columns import (
     warn_if_counted_from_one,
 )
 from unruly.texts.corpus import Corpus, kind_of
+from unruly.texts.frame_table import PARQUET
 from unruly.texts.json_table import RARE, JsonTable
-from unruly.texts.stream import defused
+from unruly.texts.stream import FLAT, defused
 from unruly.texts.table import check_file, ending, open_table
 from unruly.texts.wrench import TEXT, read_wrench
 from unruly.votes.votes import ABSTAIN, Votes, unique_ids
-from unruly.wording import listed
+from unruly.wording import free_name, listed
 
 ID = "id"
 SLICE = 250_000  # documents written at a time
-ENDINGS = ".parquet, .csv, .tsv or .jsonl"
-PARQUET = (".parquet", ".pq")
 KEY = "unruly.votes"
 VERSION = 1
 LONG = ("task", "worker", "label")
@@ -56,9 +55,9 @@ def write_votes(votes: Votes, path: Path, *, defuse: bool = False) -> None:
     if kind in PARQUET:
         write_parquet(votes, path)
         return
-    if kind not in {".csv", ".tsv", ".jsonl", ".ndjson"}:
+    if kind not in TABLES:
         raise InputError(
-            f"votes are not written to files ending in {kind!r}: use {ENDINGS}",
+            f"votes are not written to files ending in {kind!r}: use {', '.join(TABLES)}",
             where=Where(str(path)),
         )
     _warn_of_loss(votes, path)
@@ -66,7 +65,7 @@ def write_votes(votes: Votes, path: Path, *, defuse: bool = False) -> None:
         for start in range(0, max(1, votes.n), SLICE):  # names take more room than numbers
             rows = np.arange(start, min(start + SLICE, votes.n))
             frame = named_frame(votes.take(rows))
-            if kind in {".csv", ".tsv"}:
+            if kind in FLAT:
                 separator = "\t" if kind == ".tsv" else ","
                 flat = defused(frame) if defuse else frame
                 flat.write_csv(file, separator=separator, include_header=start == 0)
@@ -170,8 +169,8 @@ def _classes(frame: pl.DataFrame, path: Path) -> tuple[str, ...]:
 def write_parquet(votes: Votes, path: Path) -> None:
     """Write everything but the provenance."""
     taken = set(votes.sources)
-    id_name = _free("id", taken)
-    soft = {source: _free(f"{source} (soft)", taken | {id_name}) for source in votes.soft}
+    id_name = free_name("id", taken, "_")
+    soft = {source: free_name(f"{source} (soft)", taken | {id_name}, "_") for source in votes.soft}
     columns = [votes.ids.alias(id_name)]
     columns += [_int8(votes, j) for j in range(votes.k)]
     columns += [
@@ -312,12 +311,6 @@ def _matrix(frame: pl.DataFrame) -> NDArray[np.int8]:
     return matrix
 
 
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
-
-
 def read_wrench_votes(folder: Path, split: str = "train", votes: str = "weak_labels") -> Votes:
     """The votes stored beside the documents of one split."""
     stored = read_wrench(folder, split, votes)
@@ -352,7 +345,7 @@ def _wrench_items(votes: Votes, corpus: Corpus) -> dict[str, Any]:
     gold = corpus.gold.tolist() if corpus.gold is not None else [-1] * votes.n
     columns = corpus.columns
     if TEXT in columns.columns:
-        columns = columns.rename({TEXT: _free(TEXT, set(columns.columns))})
+        columns = columns.rename({TEXT: free_name(TEXT, columns.columns, "_")})
     others = columns.rows(named=True) if columns.width else [{}] * votes.n
     rows = zip(votes.ids, gold, votes.hard.tolist(), corpus.texts, others, strict=True)
     return {

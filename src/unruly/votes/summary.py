@@ -10,7 +10,6 @@ is the share of documents with such a vote, and "Unasked" of those that the sour
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -151,10 +150,6 @@ class Summary:
         for row, own in rows:
             row["score"] = None if own.score is None else own.score.to_plain()
         return plain
-
-    def to_json(self) -> str:
-        """The same as one JSON object."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The header and the rows as strings, for any kind of screen."""
