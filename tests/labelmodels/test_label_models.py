@@ -389,3 +389,19 @@ def test_votes_for_one_class_teach_nothing_about_another(make: Make) -> None:
         InputError, match=r"all votes are for one class, c1, so no other can be learnt"
     ):
         make("uniform").fit(votes)
+
+
+@pytest.mark.parametrize(
+    "model", [MajorityVote(), WeightedVote(), OneCoin(), DawidSkene(), MatrixCompletion()]
+)
+def test_score_is_the_accuracy_on_documents_with_a_gold_label(model: Any) -> None:
+    votes = Votes.from_array([[0, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, -1]], classes=["ham", "spam"])
+    predicted = model.fit(votes).predict(votes)
+    names = [votes.classes[c] for c in predicted]
+    assert model.score(votes, predicted) == 1.0
+    wrong = "spam" if names[0] == "ham" else "ham"
+    assert model.score(votes, [wrong, *names[1:3], None]) == pytest.approx(2 / 3)
+    with pytest.raises(InputError, match="there is none to score with"):
+        model.score(votes, [-1, -1, -1, -1])
+    with pytest.raises(InputError, match="there are 1 for 4 documents"):
+        model.score(votes, ["ham"])

@@ -25,7 +25,7 @@ def test_the_default_is_the_paper_as_printed() -> None:
 def test_settings_are_given_by_name() -> None:
     """Numbers in a row would tell a reader nothing, and a new setting would move the others."""
     with pytest.raises(TypeError, match="positional"):
-        PaperSettings(64)  # type: ignore[misc, arg-type]
+        PaperSettings(64)  # type: ignore[call-arg, arg-type]
 
 
 @pytest.mark.parametrize(

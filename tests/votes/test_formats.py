@@ -321,3 +321,14 @@ def test_the_probabilities_of_a_source_that_also_casts_partial_votes_are_lost(
     votes = replace(votes, soft={"model": np.array([[0.5, 0.5, 0], [0.6, 0.4, 0]], np.float32)})
     assert "the probabilities of model: write .parquet" in loss(votes, tmp_path / "v.csv")
     assert not loss(votes, tmp_path / "v.pq")
+
+
+def test_votes_as_tables_of_class_names() -> None:
+    votes = Votes.from_array(
+        [[0, -1], [1, 1]], classes=["ham", "spam"], sources=["a", "b"], ids=["x", "y"]
+    )
+    assert votes.to_frame().rows() == [("x", "ham", None), ("y", "spam", "spam")]
+    frame = votes.to_pandas()
+    assert frame.index.tolist() == ["x", "y"]
+    assert frame["a"].tolist() == ["ham", "spam"]
+    assert frame["b"].isna().tolist() == [True, False]

@@ -13,6 +13,7 @@ from scipy.special import expit
 from unruly.errors import InputError, SettingsError, not_fitted
 from unruly.prior import parse_prior
 from unruly.statistics import softmax
+from unruly.texts.columns import label_numbers
 from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 from unruly.wording import did_you_mean, listed, plural
@@ -185,6 +186,22 @@ def likeliest(proba: Real) -> NDArray[np.int16]:
     return np.asarray(proba.argmax(axis=1), dtype=np.int16)
 
 
+def accuracy(
+    predicted: NDArray[np.int16], y: ArrayLike | Sequence[Any], classes: tuple[str, ...]
+) -> float:
+    """The share of documents whose class is predicted; those without a gold label (None, -1) do not count.
+
+    `y` has names or class numbers, as in `WeakClassifier.score`.
+
+    >>> accuracy(np.array([0, 1, -1], np.int16), ["ham", "spam", "ham"], ("ham", "spam"))
+    0.6666666666666666
+    """
+    gold = label_numbers(y, classes, len(predicted), "gold labels")
+    if not (gold >= 0).any():
+        raise InputError("gold labels: there is none to score with")
+    return float((predicted == gold)[gold >= 0].mean())
+
+
 @dataclass(eq=False)
 class Parameters:
     """The parameters of a label model as scikit-learn asks for them: `clone` and searches take it as it is.
@@ -238,3 +255,7 @@ class LogLinearModel(Parameters):
     def predict(self, votes: Votes | ArrayLike) -> NDArray[np.int16]:
         """(n,): the likeliest class; among equals, the first."""
         return likeliest(self.predict_proba(votes))
+
+    def score(self, votes: Votes | ArrayLike, y: ArrayLike | Sequence[Any]) -> float:
+        """The accuracy of `predict` against gold labels (n,): names or class numbers, None or -1 where unknown."""
+        return accuracy(self.predict(votes), y, self.classes_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from unruly.labelmodels.label_model import (
     Parameters,
     Prior,
     Real,
+    accuracy,
     as_votes,
     distinct_votes,
 )
@@ -106,6 +107,13 @@ class MajorityVote(Parameters):
         for tally in tallies(votes):
             labels[tally.rows] = self._decide(tally, rng)
         return labels
+
+    def score(self, votes: Votes | ArrayLike, y: ArrayLike | Sequence[Any]) -> float:
+        """The accuracy of `predict` against gold labels (n,): names or class numbers, None or -1 where unknown.
+
+        An abstention is wrong. Reports count a tie of t classes as 1/t right instead.
+        """
+        return accuracy(self.predict(votes), y, self.classes_)
 
     def _decide(self, tally: Tally, rng: np.random.Generator) -> NDArray[np.int16]:
         leads = leading(tally.counts)  # (b, m)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from unruly.errors import InputError
+from unruly.errors import InputError, need
 from unruly.html import html_table
 from unruly.texts.columns import MOST_CLASSES as MOST_CLASSES
 from unruly.texts.corpus import is_all, picked_rows, row_numbers, split_index
@@ -239,6 +239,23 @@ class Votes:
             raise InputError(f"{abstain} cannot mean abstain: it is the number of a class")
         numbers = self.matrix.astype(np.int64) + (1 if abstain == 0 else 0)
         return np.where(self.voted, numbers, abstain)
+
+    def to_frame(self) -> pl.DataFrame:
+        """A polars table: the ids, then for each source the class that it names, null where it abstains.
+
+        >>> Votes.from_array([[0, -1]], classes=["ham", "spam"], ids=["d1"]).to_frame().rows()
+        [('d1', 'ham', None)]
+        """
+        from unruly.votes.files import named_frame
+
+        return named_frame(self)
+
+    def to_pandas(self) -> Any:
+        """The same in pandas, with the ids as its index."""
+        pandas = need("pandas", extra="pandas", purpose="pandas tables")
+        frame = self.to_frame()
+        names = {name: frame[name].to_list() for name in self.sources}
+        return pandas.DataFrame(names, index=pandas.Index(self.ids.to_list(), name="id"))
 
     def to_wrench(self, folder: str | Path, corpus: Corpus, split: str = "train") -> None:
         """Write these votes and their documents as one split in WRENCH's layout."""
