@@ -140,6 +140,12 @@ def test_ways_to_draw(label: Unruly, spam: Path) -> None:
         assert done.code == 0, done.err
     reasons = [answer.reason for answer in LabelFile.open(spam / "labels.csv").answers]
     assert reasons == ["doubt", "source:link", "source:link", "class:ham"]
+    done = label("ham\nspam\n", "spam", "--by", "source", "link", "-n", "2")
+    assert "link is right on 25.0% (4.6% to 69.9%), by 4 labelled documents" in done.out
+    assert "share of" not in done.out, "labels of one source's documents tell nothing of the shares"
+    told = json.loads(label("spam\n", "spam", "--by", "source", "link", "-n", "1", "--json").out)
+    assert told["source"]["name"] == "link"
+    assert (told["source"]["value"], told["source"]["n"]) == (0.4, 5)
     done = label("ham\n", "spam", "--by", "sorce:link")
     assert done.code == 2
     assert "by = 'sorce:link'" in done.err

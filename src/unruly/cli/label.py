@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from shlex import quote
@@ -151,7 +152,7 @@ def label(
         raise InputError(
             "standard input is not a terminal and has no answers: run it in a terminal, or send one answer a line"
         )
-    _end(screen, task, session.saved(), len(session.given), project, model)
+    _end(screen, task, session.saved(), len(session.given), project, model, by)
 
 
 def _reader(as_json: bool) -> Keyboard | Lines:
@@ -225,13 +226,16 @@ def _end(
     answers: int,
     project: Path,
     model: Path | None,
+    by: str,
 ) -> None:
     """A summary of the answers, and the next step; `answers` were given, and those of the session are in the file."""
     from unruly.cli.label_screen import change_line
     from unruly.labelling.answers import problems_to_plain
 
     labels = task.labelled(session.file)
-    balance = task.balance(session.file) if session.labels else None
+    checked = by.removeprefix("source:") if by.startswith("source:") else None
+    accuracy = None if checked is None else task.source_accuracy(session.file, checked)
+    balance = task.balance(session.file) if session.labels and checked is None else None
     changed = task.changed(session.file, screen.progress()) if session.labels else None
     screen.answer(
         {
@@ -240,6 +244,7 @@ def _end(
             "all_labels": labels.labels,
             "file": str(session.file.path),
             "balance": None if balance is None else balance.to_plain(),
+            "source": None if accuracy is None else {"name": checked, **asdict(accuracy)},
             "changed": changed,
             "problems": problems_to_plain(labels.problems, session.file.path.name),
         }
@@ -251,6 +256,9 @@ def _end(
         screen.remark(
             f"{plural(lost, 'answer')} of this session {'is' if lost == 1 else 'are'} no longer in {session.file.path}"
         )
+    if accuracy is not None:
+        on = plural(int(accuracy.n), "labelled document")
+        screen.say(f"{checked} is right on {accuracy}, by {on} that it votes on")
     if balance is not None and balance.telling:
         screen.say(balance.sentence())
     if changed is not None:

@@ -21,6 +21,8 @@ from unruly.ledger import Use
 from unruly.progress import SILENT, Progress
 from unruly.project import SPLITS
 from unruly.project.project import Project
+from unruly.statistics import Share, wilson
+from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.texts.stream import defused
 from unruly.votes.provenance import Match
@@ -312,6 +314,13 @@ class LabellingTask:
         unseen = self.model is not None and not self.model.ledger_.used_for(Use.TRAINING)
         proba = self.proba if unseen and self.proba is not None else from_votes(self.votes)
         return estimate_balance(self.labelled(file), proba, self.project.classes)
+
+    def source_accuracy(self, file: LabelFile, source: str) -> Share:
+        """How often a source is right on the labelled documents that it votes on."""
+        j, labels = self.votes.sources.index(source), self.labelled(file).numbers
+        judged = self.votes.voted[:, j] & (labels != UNKNOWN)
+        right = self.votes.agrees(labels)[judged, j]
+        return wilson(float(right.sum()), float(judged.sum()))
 
     @property
     def quick(self) -> bool:
