@@ -151,8 +151,7 @@ def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -
     for line in failed:
         screen.say(line)
     if failed:
-        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-        raise ExampleError(f"{failed[0]}{more}")
+        raise ExampleError(f"{plural(len(failed), 'example')} failed: change the rule or the example")
     if not checked.learnable:
         raise ExampleError(f"nothing can be learnt from this project. {checked.lines()[0]}")
 
