@@ -164,6 +164,7 @@ def studio(project: Path, port: int | None, host: str, closed: bool, quiet: bool
         screen.remark("the studio is open at this link; Ctrl-C ends it")
 
     serve(project, host=host, port=port, opened=not closed, ready=ready)
+    screen.remark("stopped")
 
 
 @click.command()
