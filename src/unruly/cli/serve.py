@@ -12,10 +12,15 @@ import click
 from unruly.cli.options import (
     PATH,
     Command,
+    check_same_task,
+    data_file,
     functions_option,
     json_option,
+    label_option,
+    load_model,
     output_option,
     quiet_option,
+    text_options,
 )
 from unruly.cli.screen import Screen
 
@@ -182,6 +187,13 @@ def studio(project: Path, port: int | None, host: str, closed: bool, quiet: bool
     help="Upload the folder, with its card, to this repository of the Hugging Face hub; a new one is private. "
     "HF_TOKEN in the environment is the token.",
 )
+@click.option(
+    "--data",
+    type=PATH,
+    help="Documents with true labels (a file, or a project for its test file): their scores go into the card.",
+)
+@text_options
+@label_option
 @functions_option
 @json_option
 @quiet_option
@@ -189,6 +201,10 @@ def export(
     model: Path,
     output: Path,
     card: bool,
+    data: Path | None,
+    text: str | None,
+    id_: str | None,
+    label: str | None,
     onnx: bool,
     repository: str | None,
     functions: tuple[Path, ...],
@@ -203,6 +219,7 @@ def export(
 
     \b
     Example:
+      unruly export spam.unruly -o spam-model --data test.csv --label is_spam
       unruly export spam.unruly -o spam-model --push you/spam
       unruly export spam.unruly -o spam-model --card && cd spam-model
       docker run --rm -v "$PWD:/here" -w /here python:3.11-slim \\
@@ -216,12 +233,23 @@ def export(
 
     screen = Screen(quiet, as_json)
     hub = None if repository is None else Destination.of(repository)
+    if data is None and (text or id_ or label):
+        raise click.UsageError("--text, --id and --label go with --data")
+    evaluation = None
+    if data is not None:
+        loaded = load_model(model, functions, data)
+        check_same_task(loaded.class_names, data)
+        given = data_file(data, "test", text=text, id=id_, label=label)
+        documents = given.for_model(loaded.text_column).with_gold(required=True)
+        corpus = documents.read(loaded.class_names)
+        evaluation = loaded.evaluate(corpus, progress=screen.progress())
     done = export(
         model,
         output,
-        card=card or hub is not None,
+        card=card or hub is not None or evaluation is not None,
         onnx=onnx,
         functions=functions,
+        evaluation=evaluation,
         progress=screen.progress(),
     )
     address = None if hub is None else hub.push(done.folder, screen.progress())
@@ -229,6 +257,7 @@ def export(
         {
             "output": str(done.folder),
             "files": list(done.files),
+            "evaluation": None if evaluation is None else evaluation.to_plain(),
             "compared": None if done.compared is None else vars(done.compared),
             "commands": list(done.commands),
             "pushed": address,

@@ -20,6 +20,7 @@ from unruly.export import onnx_graph
 from unruly.export.card import Compared, model_card
 from unruly.features.encoder import Features
 from unruly.files import folder_written_whole
+from unruly.model.evaluation import Evaluation
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents
 from unruly.model.storage import load
@@ -111,9 +112,10 @@ def export(
     card: bool = False,
     onnx: bool = True,
     functions: Sequence[Path] = (),
+    evaluation: Evaluation | None = None,
     progress: Progress = SILENT,
 ) -> Exported:
-    """Write the folder, whole or not at all; the ONNX graph is compared with the model before."""
+    """Write the folder, whole or not at all; the ONNX graph is compared with the model before; the card has the `evaluation`."""
     source, target = Path(path), Path(folder)
     if target.exists():
         raise InputError(f"{target}: exists already: pass a folder that does not exist yet")
@@ -147,7 +149,8 @@ def export(
             part / "config.json", json.dumps(config(fitted), indent=2, ensure_ascii=False) + "\n"
         )
         if card:
-            _write(part / "README.md", model_card(fitted, name, compared, named.names))
+            text = model_card(fitted, name, compared, named.names, evaluation)
+            _write(part / "README.md", text)
         files = tuple(sorted(file.name for file in part.iterdir()))
     return Exported(target, files, compared, (*image.wheels(), image.build()))
 

@@ -246,7 +246,7 @@ class Evaluation:
             for part in self.parts
         ]
         header = ["", "documents", "accuracy", "majority vote", "macro-F1", "calibration error"]
-        told = (*self._sentences(), str(self.ledger))
+        told = (*self.sentences(), str(self.ledger))
         tables = html_table(header, rows) + html_table(*self._by_class())
         return tables + "".join(f"<p>{escape(line)}</p>" for line in told)
 
@@ -259,7 +259,7 @@ class Evaluation:
             lines.append(_row("  majority", part.majority))
         header, rows = self._by_class()
         lines += aligned([header, *rows])
-        return "\n".join([*lines, *self._sentences(), str(self.ledger)])
+        return "\n".join([*lines, *self.sentences(), str(self.ledger)])
 
     def _by_class(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """A header, and a row for each class, of all documents."""
@@ -277,7 +277,7 @@ class Evaluation:
         )
         return header, list(columns)
 
-    def _sentences(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """The gain, and what speaks against the figures, for a person."""
         whole = self.everything
         lines = [
