@@ -188,6 +188,25 @@ def test_watching_checks_again_at_every_save(spam: Path, tmp_path: Path) -> None
         waiting.result(timeout=10)
 
 
+def test_watching_ends_by_an_interrupt_as_announced(spam: Path, tmp_path: Path) -> None:
+    watching = subprocess.Popen(
+        command_line(["check", str(spam), "--watch"]),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "UNRULY_CACHE": str(tmp_path / "cache")},
+    )
+    assert watching.stderr is not None
+    try:
+        for line in watching.stderr:
+            if "Ctrl-C ends it" in line:
+                break
+    finally:
+        watching.send_signal(signal.SIGINT)
+        _, errors = watching.communicate(timeout=30)
+    assert (watching.returncode, errors) == (0, "stopped\n")
+
+
 def test_a_label_column_that_is_not_there_is_said(unruly: Unruly, spam: Path) -> None:
     toml = spam / "unruly.toml"
     toml.write_text(toml.read_text().replace('"is_spam"', '"department"'))

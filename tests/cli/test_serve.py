@@ -39,6 +39,8 @@ def test_serves_until_it_is_stopped(spam: Path, tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=30)
     assert "Traceback" not in errors
+    assert errors.endswith("\nstopped\n")
+    assert process.returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -23,6 +24,33 @@ def test_hostile_names_stay_in_the_cards_table(films: Path) -> None:
     text = model_card(fitted, "films", None)
     assert "<script>" not in text
     assert "\n# &lt;" not in text
+
+
+def test_the_card_has_the_scores_of_documents_with_true_labels(
+    unruly: Unruly, films: Path, tmp_path: Path
+) -> None:
+    yaml = pytest.importorskip("yaml")
+    data = tmp_path / "new: films.csv"
+    data.write_text("text,label\na lovely film,good\nan awful film,bad\nhow great,bad\n")
+    done = unruly("export", films, "-o", "out", "--no-onnx", "--data", data, "--json")
+    assert done.code == 0
+    figures = json.loads(done.out)["evaluation"]["all"]
+    card = Path("out/README.md").read_text()
+    _, head, body = card.split("---\n", 2)
+    (result,) = yaml.safe_load(head)["model-index"][0]["results"]
+    assert result["dataset"]["name"] == "new: films.csv"
+    metrics = {metric["type"]: metric["value"] for metric in result["metrics"]}
+    assert metrics["accuracy"] == round(figures["model"]["accuracy"], 4)
+    assert metrics["f1"] == round(figures["model"]["macro_f1"], 4)
+    assert f"| majority vote | {figures['majority_vote']['accuracy']:.1%} (" in body
+    assert "3 for scoring (new: films.csv)" in body
+    assert "go with --data" in unruly("export", films, "-o", "no", "--label", "label").err
+
+
+def test_a_card_without_scores_says_how_to_get_them(films: Path) -> None:
+    card = model_card(load(films).fitted, "films", None)
+    assert "model-index" not in card
+    assert "unruly export films.unruly -o FOLDER --card --data FILE" in card
 
 
 @pytest.mark.parametrize("kind", ["films", "starred"])

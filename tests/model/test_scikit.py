@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 from tests.model.planted import planted, quick
 
@@ -58,15 +59,28 @@ def test_a_corpus_with_gold_or_labels_beside_their_ids() -> None:
 
 
 def test_ids_that_only_look_like_row_numbers_are_not_taken_for_them() -> None:
-    """Gold in the order of the documents would be read in the order of the ids."""
+    """Gold is in the order of the documents, not in that of the ids."""
     texts = ["free cash", "nice song", "free", "song"]
     corpus = Corpus.from_frame(pl.DataFrame({"text": texts, "key": [2, 0, 3, 1]}), id="key")
     rules = [Rule("spam", Keywords(["free"])), Rule("ham", Keywords(["song"]))]
     votes = Sources(["ham", "spam"], [Source("a", rules)]).vote(corpus)
     model = quick().set_params(encoder="lsa").fit(corpus, votes)
+    assert GoldScorer([1, 0, 1, 0])(model, corpus[1:3], votes[1:3]) == 1
+    assert GoldScorer([1, 1, 0, 0])(model, corpus[1:3], votes[1:3]) == 0
     with pytest.raises(InputError, match=r"not row numbers.*ids=votes\.ids"):
-        GoldScorer([1, 0, 1, 0])(model, corpus[:2], votes[:2])
+        GoldScorer([1, 0, 1])(model, corpus[:2], votes[:2])
     assert GoldScorer([1, 0, 1, 0], ids=votes.ids)(model, corpus, votes) == 1
+
+
+def test_gold_in_the_order_of_documents_with_other_ids_scores_folds() -> None:
+    texts = ["free cash", "nice song", "free", "song"] * 5
+    frame = pl.DataFrame({"text": texts, "key": [f"RV-{i}" for i in range(20)]})
+    corpus = Corpus.from_frame(frame, id="key")
+    rules = [Rule("spam", Keywords(["free"])), Rule("ham", Keywords(["song"]))]
+    votes = Sources(["ham", "spam"], [Source("a", rules)]).vote(corpus)
+    model = quick().set_params(encoder="lsa")
+    scores = cross_val_score(model, corpus, votes, scoring=GoldScorer([1, 0] * 10), cv=2)
+    assert scores.tolist() == [1, 1]
 
 
 def test_a_bare_matrix_does_not_know_its_documents() -> None:

@@ -18,7 +18,7 @@ from unruly.report.page import SECTIONS, page, report
 from unruly.report.verdict import verdict
 from unruly.sentences import sentence
 
-ALWAYS = set(SECTIONS) - {"training"}  # which only methods with epochs have
+ALWAYS = set(SECTIONS) - {"training", "agreement"}  # which not every model has
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
 
@@ -154,7 +154,10 @@ def test_notes_of_the_fit_stand_in_the_verdict_once(without_gold: Facts) -> None
 def test_scoring_on_training_documents_is_told(made: Made) -> None:
     found = gather("m", made.fitted, made.train)
     message = " ".join(verdict(found).sentences)
-    assert "These documents are also training documents" in message
+    assert "All these documents repeat the text of a training document: " in message
+    assert found.evaluation is not None
+    some = replace(found, evaluation=replace(found.evaluation, repeats=1))
+    assert re.search(r"1 of these documents \(.*%\) repeats the text of", str(verdict(some).sentences))
 
 
 def test_the_report_is_written_whole(

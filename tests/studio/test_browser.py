@@ -216,6 +216,10 @@ def test_the_whole_story(browser: Any, served: Callable[[Path], Served], tmp_pat
     press(browser, "2")
     until(lambda: "Your answer: spam" in text(browser), "an answer")
     assert len((tmp_path / "labels.csv").read_text()) > len(before)
+    press(browser, "?")
+    until(lambda: "Your answer: (cannot tell)" in text(browser), "an answer by the terminal's key")
+    press(browser, "<")
+    until(lambda: "(withdrawn)" in (tmp_path / "labels.csv").read_text(), "undone")
 
     # Train, and take the data away
     press(browser, "g")

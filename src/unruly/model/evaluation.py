@@ -16,6 +16,7 @@ from unruly.errors import InputError
 from unruly.html import escape, html_table
 from unruly.learner import Heads
 from unruly.ledger import Ledger
+from unruly.rules.matching import Evidence
 from unruly.statistics import Share, paired_difference, wilson
 from unruly.texts.corpus import Corpus
 from unruly.votes.majority import majority_shares
@@ -246,7 +247,7 @@ class Evaluation:
             for part in self.parts
         ]
         header = ["", "documents", "accuracy", "majority vote", "macro-F1", "calibration error"]
-        told = (*self._sentences(), str(self.ledger))
+        told = (*self.sentences(), str(self.ledger))
         tables = html_table(header, rows) + html_table(*self._by_class())
         return tables + "".join(f"<p>{escape(line)}</p>" for line in told)
 
@@ -259,7 +260,7 @@ class Evaluation:
             lines.append(_row("  majority", part.majority))
         header, rows = self._by_class()
         lines += aligned([header, *rows])
-        return "\n".join([*lines, *self._sentences(), str(self.ledger)])
+        return "\n".join([*lines, *self.sentences(), str(self.ledger)])
 
     def _by_class(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """A header, and a row for each class, of all documents."""
@@ -277,7 +278,7 @@ class Evaluation:
         )
         return header, list(columns)
 
-    def _sentences(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """The gain, and what speaks against the figures, for a person."""
         whole = self.everything
         lines = [
@@ -463,8 +464,10 @@ class GoldScorer:
         return dict(zip(self.ids, labels, strict=True))
 
     def _of(self, votes: Votes) -> list[Any]:
-        """Labels by row number; ids that only look like row numbers are refused, where the votes know their rows."""
+        """Labels by row number: that of the documents the rules voted on, where there are as many labels; else the ids."""
         labels, rows = np.asarray(self.gold), votes.ids.to_list()
+        if (known := _document_rows(votes, len(labels))) is not None:
+            return list(labels[known].tolist())
         numbers = all(isinstance(row, int) and 0 <= row < len(labels) for row in rows)
         made = votes.provenance
         if not numbers or (isinstance(made, PickedRows) and made.row.tolist() != rows):
@@ -473,6 +476,18 @@ class GoldScorer:
                 "GoldScorer(gold, ids=votes.ids), or as a map from ids to labels"
             )
         return list(labels[rows].tolist())
+
+
+def _document_rows(votes: Votes, documents: int) -> NDArray[np.int64] | None:
+    """(n,): which of so many documents each row of votes is about; None where the votes do not know it."""
+    if votes.provenance is None:
+        return None
+    picked = PickedRows.of(votes.provenance, votes.n)
+    sizes = [len(part.corpus) for part in picked.parts if isinstance(part, Evidence)]
+    if len(sizes) < len(picked.parts) or sum(sizes) != documents:
+        return None
+    starts = np.cumsum([0, *sizes[:-1]])
+    return np.asarray(starts[picked.part] + picked.row, np.int64)
 
 
 def _found(known: Mapping[Any, Any], ids: pl.Series) -> list[Any]:

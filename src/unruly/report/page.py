@@ -42,6 +42,7 @@ from unruly.report.facts import Facts, gather
 from unruly.report.markup import (
     Chart,
     figure,
+    figure,
     figure_or,
     lacking,
     paragraph,
@@ -190,15 +191,12 @@ def _few(labels: tuple[str, ...], m: int) -> str:
 
 
 def _agreement(facts: Facts) -> str:
-    alone = (
-        "There is only one source, so there is nothing to compare."
-        if len(facts.sources) < 2
-        else "Nothing to compare: by the classes that they vote for, any two sources always agree or always disagree, "
-        "or they meet on too few documents. "
-        "Their overlaps and conflicts are in the table of sources; partial votes are not compared."
-    )
+    """Left out where agreement tells nothing; overlaps and conflicts are in the table of sources."""
+    chart = agreement_map(facts.pairs)
+    if chart is None:
+        return ""
     counted = paragraph(f"Counted on {facts.documents}.")
-    return section("agreement", "Agreement", counted, figure_or(agreement_map(facts.pairs), alone))
+    return section("agreement", "Agreement", counted, figure(chart))
 
 
 def _weights(facts: Facts) -> str:

@@ -236,9 +236,13 @@ def _repeats(evaluation: Evaluation) -> list[str]:
     documents = evaluation.everything.model.documents
     if not evaluation.repeats:
         return []
-    few = f"{evaluation.repeats:,} of these documents ({percent(evaluation.repeats / documents)})"
-    what = "These documents" if evaluation.repeats == documents else few
-    return [f"{what} are also training documents: on new ones the figures may differ."]
+    share, verb = percent(evaluation.repeats / documents), "repeat"
+    what = f"{evaluation.repeats:,} of these documents ({share})"
+    if evaluation.repeats == documents:
+        what = "All these documents"
+    elif evaluation.repeats == 1:
+        verb = "repeats"
+    return [f"{what} {verb} the text of a training document: on new ones the figures may differ."]
 
 
 def _gold(facts: KeyFigures) -> str:

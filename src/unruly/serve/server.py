@@ -162,6 +162,7 @@ def serve(settings: ServeSettings, notify: Callable[[str], None] = print) -> Non
             _one(settings, served, port, notify)
         else:
             _several(settings, port)
+    notify("stopped")
 
 
 def _one(
@@ -193,7 +194,6 @@ def _one(
     app = _app(settings, served, notify)
     server = Server(_configured(app, settings))
     asyncio.run(server.serve(sockets=[port]))
-    notify("stopped")
 
 
 def _several(settings: ServeSettings, port: socket.socket) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import secrets
 import webbrowser
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
@@ -91,7 +92,8 @@ def serve(
         ready(link)
         if opened:
             webbrowser.open(link)
-        uvicorn.Server(config).run(sockets=[made])
+        with suppress(KeyboardInterrupt):  # uvicorn has ended by it, and passes it on
+            uvicorn.Server(config).run(sockets=[made])
 
 
 def project_named(path: Path) -> Path | None:

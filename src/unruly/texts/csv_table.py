@@ -32,6 +32,7 @@ from unruly.texts.table import (
     check_utf8,
     empty_file,
     is_utf8,
+    no_row_left,
     pieces,
     size_of,
     through,
@@ -80,17 +81,22 @@ class CsvTable:
 
     def _survey(self, progress: Progress) -> None:
         self._seen = _Survey()
+        skipped: list[BadRow] = []
         if isinstance(self.source, Pipe):
             self._coming = self._parts()
             self._first = _until_rows(self._coming)
-            for frame, _ in self._first:
+            for frame, records in self._first:
                 self._see(frame)
+                skipped += records.skipped
             self.rows: int | None = None
         else:
             with stage(progress, f"checking {self.source}", size_of(self.source), "bytes"):
-                for frame, _ in self._parts(progress):
+                for frame, records in self._parts(progress):
                     self._see(frame)
+                    skipped += records.skipped
             self.rows = self._seen.rows
+        if not self._seen.rows and skipped:
+            raise no_row_left(self.source, skipped)
         if not self._seen.rows:
             raise InputError(
                 "there is a header, but no row below it: add documents", where=Where(self.name)

@@ -33,6 +33,7 @@ from unruly.texts.table import (
     check_utf8,
     empty_file,
     is_utf8,
+    no_row_left,
     pieces,
     size_of,
 )
@@ -182,22 +183,26 @@ class JsonLinesTable(JsonTable):
         super().__init__(str(source), skip)
         self.source = source
         self._latest: _Lines | None = None
+        skipped: list[BadRow] = []
         if isinstance(source, Pipe):
             self._coming = (self._part(lines) for lines in self._lines())
             self._first = list[_Part]()
             for part in self._coming:
                 self._first.append(part)
                 self._see(part)
+                skipped += part.skipped
                 if part.objects:
                     break
         else:
             with stage(progress, f"checking {source}", size_of(source), "bytes"):
                 for lines in self._lines():
-                    self._see(self._part(lines))
+                    part = self._part(lines)
+                    self._see(part)
+                    skipped += part.skipped
                     progress.advance(lines.size)
             self.rows = self._seen
         if not self._seen:
-            raise empty_file(source)
+            raise no_row_left(source, skipped) if skipped else empty_file(source)
         self._settle()
         self._warn()
 

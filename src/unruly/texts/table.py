@@ -301,6 +301,15 @@ def _reasons(skipped: Sequence[BadRow]) -> str:
     return "; ".join([*shown, *([f"{rest:,} for other reasons"] if rest else [])])
 
 
+def no_row_left(source: Path | Pipe, skipped: Sequence[BadRow]) -> InputError:
+    """The error for a file of which every row was skipped.
+
+    >>> print(no_row_left(Path("a.csv"), [BadRow(0, "3 fields", Where("a.csv", 2))]))
+    a.csv: no row is left: 1 row skipped: a.csv, line 2: 3 fields
+    """
+    return InputError(f"no row is left: {row_remarks(skipped)[0]}", where=Where(str(source)))
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Some rows of a file, in order."""

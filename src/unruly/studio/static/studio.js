@@ -365,12 +365,12 @@ document.addEventListener("keydown", (event) => {
   else if (key === "n") $("a[rel=next]")?.click();
   else if (key === "p") $("a[rel=prev]")?.click();
   else if (key === "m") { const words = $("[data-words]"); if (words) { event.preventDefault(); words.focus(); } }
-  else if (key === "u") step("/undo");
+  else if (key === "u" || key === "<") step("/undo");
   else if (key === "U") step("/redo");
-  else if (key === "?") $("#help")?.showModal();
+  else if (key === "h" || (key === "?" && !$("[data-answer-none]"))) $("#help")?.showModal();
   else if (key === "/") { event.preventDefault(); $("[data-search]")?.focus(); }
   else if (key === "s") $("[data-answer-skip]")?.click();
-  else if (key === "x") { const skip = $("[data-answer-none]"); if (skip) skip.click(); else if (here) label(here, ""); }
+  else if (key === "x" || key === "?") { const none = $("[data-answer-none]"); if (none) none.click(); else if (here) label(here, ""); }
   else if (key === "a" || key === "d") $(`[data-key="${key}"]`, here || document)?.click();
   else if (key === "Enter" && here && event.target === here) $("[data-open]", here)?.click();
 });
