@@ -21,7 +21,6 @@ import unruly
 CHANGING = {
     "cli.label_screen": {"Lines", "Conversation"},
     "cli.screen": {"Stage"},
-    "files": {"FilesRead"},
     "labelmodels.dawid_skene": {"DawidSkene", "OneCoin"},
     "labelmodels.label_model": {"Parameters", "LogLinearModel"},
     "labelmodels.majority_vote": {"MajorityVote", "WeightedVote"},
@@ -29,7 +28,7 @@ CHANGING = {
     "paper.classifier": {"Part"},
     "paper.selection": {"Best"},
     "paper.training_set": {"TrainingSet"},
-    "rules.function": {"FunctionFiles"},
+    "rules.function": {"FilesRead", "FunctionFiles"},
     "rules.regular_expressions": {"_Level"},
     "serve.metrics": {"Histogram"},
     "studio.app": {"Studio"},

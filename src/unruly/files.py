@@ -1,23 +1,18 @@
-"""Files written whole or not at all, their digests, which ones code reads, and where caches live."""
+"""Files written whole or not at all, their digests, and where caches live."""
 
 from __future__ import annotations
 
 import errno
-import functools
 import hashlib
-import importlib.util
 import os
 import platform
 import re
 import shutil
-import site
-import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from unruly.errors import InputError, Where
@@ -306,99 +301,6 @@ def file_state(path: str | Path) -> str:
 def unchanged(states: Mapping[str, str]) -> bool:
     """Whether all files are as they were when these states were taken."""
     return all(file_state(path) == state for path, state in dict(states).items())
-
-
-# Audit events: a file or a folder is read, a process started, which may read any.
-_OPENED = ("open", "sqlite3.connect", "os.listdir", "os.scandir")
-_STARTED = ("subprocess.Popen", "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn")
-_NO_FILES = ("/proc/", "/sys/", "/dev/")  # what the system shows as files
-
-
-@dataclass(eq=False)
-class FilesRead:
-    """The files and folders that code reads while it is recorded, as Python's audit events tell of them.
-
-    Not those of Python, of installed packages and of the system, nor what a library opens on its own, past Python.
-
-    >>> import tempfile
-    >>> folder = tempfile.mkdtemp()
-    >>> _ = Path(folder, "words.txt").write_text("free")
-    >>> read = FilesRead()
-    >>> with read.recorded():
-    ...     _ = Path(folder, "words" + ".txt").read_text()
-    >>> [Path(path).name for path in read.states], unchanged(read.states)
-    (['words.txt'], True)
-    """
-
-    states: dict[str, str] = field(default_factory=dict)  # when they were first read
-    unseen: bool = False  # whether others may have been read, as by a process that was started
-
-    @contextmanager
-    def recorded(self) -> Iterator[None]:
-        """Record whatever this process reads in the block, in other threads too."""
-        recording = _recording()
-        recording.append(self)
-        try:
-            yield
-        finally:
-            recording.remove(self)
-
-    def note(self, path: str) -> None:
-        """Enter a file that is about to be read; of a compiled module its source."""
-        if os.path.dirname(path).endswith("__pycache__"):
-            with suppress(ValueError):
-                path = importlib.util.source_from_cache(path)
-        try:
-            path = os.path.abspath(path)
-        except OSError:  # the current folder is gone
-            self.unseen = True
-            return
-        if path not in self.states and not path.startswith((*_NO_FILES, *_libraries())):
-            self.states[path] = ""  # taking its state opens it again
-            self.states[path] = file_state(path)
-
-
-@functools.cache
-def _recording() -> list[FilesRead]:
-    """Those that record, made with the hook that tells them, which cannot be taken away again."""
-    recording: list[FilesRead] = []
-
-    def hear(event: str, details: tuple[object, ...]) -> None:
-        if not recording:
-            return
-        if event in _STARTED or (event == "sqlite3.connect" and "file:" in str(details[0])):
-            for read in recording:
-                read.unseen = True
-        elif event in _OPENED and (path := _path_read(event, details)) is not None:
-            for read in recording:
-                read.note(path)
-
-    sys.addaudithook(hear)
-    return recording
-
-
-def _path_read(event: str, details: tuple[object, ...]) -> str | None:
-    """The path in an event of `_OPENED`, if it is one and something is read there."""
-    path = "." if details[0] is None else details[0]
-    if not isinstance(path, str | bytes | os.PathLike):
-        return None  # a file that is open already
-    if event == "open":
-        flags = details[2] if isinstance(details[2], int) else 0
-        if flags & (os.O_WRONLY | os.O_TRUNC | os.O_EXCL):
-            return None
-    elif event != "sqlite3.connect" and "importlib" in sys._getframe(2).f_code.co_filename:
-        return None  # looking for a module
-    return os.fsdecode(path)
-
-
-@functools.cache
-def _libraries() -> tuple[str, ...]:
-    """The folders of Python, of installed packages and of this one."""
-    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    paths = [*(sysconfig.get_path(kind) for kind in kinds), site.getusersitepackages()]
-    paths += [*site.getsitepackages(), str(Path(__file__).parent)]
-    both = {form for path in paths for form in (os.path.abspath(path), os.path.realpath(path))}
-    return tuple(f"{path}{os.sep}" for path in sorted(both))
 
 
 def with_digest(body: bytes) -> bytes:

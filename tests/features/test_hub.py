@@ -17,7 +17,7 @@ from unruly.errors import InputError, SettingsError
 from unruly.features import hub
 from unruly.features.encoder import batches, readable
 from unruly.features.hub import Transformer
-from unruly.texts.surrogates import without_surrogates
+from unruly.texts.columns import without_surrogates
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -18,7 +18,7 @@ from safetensors.numpy import load, save
 from tests.model.planted import planted, quick, texts
 
 import unruly
-from unruly.errors import InputError, ModelFileError, RuleError, SettingsError
+from unruly.errors import InputError, ModelFileError, RuleError, SettingsError, Where
 from unruly.model.storage import open_container, text_column_of, to_json, write_container
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules.function import Function, rule
@@ -354,3 +354,14 @@ def test_a_function_given_in_python_is_found_again_by_name(tmp_path: Path, corpu
     (tmp_path / "mine.py").write_text(RULES)
     again = unruly.load(tmp_path / "loud.unruly", functions=str(tmp_path / "mine.py"))
     assert again.predictions(["BUY", "buy"]).voters == [["loud"], []]
+
+
+def test_an_error_about_a_model_file_carries_its_place(tmp_path: Path) -> None:
+    for name in ("none.unruly", "text.unruly"):
+        path = tmp_path / name
+        if name == "text.unruly":
+            path.write_text("not a model")
+        with pytest.raises(ModelFileError) as caught:
+            unruly.load(path)
+        assert caught.value.where == Where(str(path))
+        assert str(caught.value).startswith(f"{path}: ")

@@ -14,7 +14,7 @@ from unruly.errors import InputError
 from unruly.project.new import begin_project
 from unruly.rules.matching import VoteCache
 from unruly.studio.filters import COVERED, SORTS, Filter, column_look
-from unruly.studio.state import Answers, State
+from unruly.studio.state import ModelAnswers, State
 from unruly.studio.workspace import Workspace
 
 
@@ -24,7 +24,7 @@ def state(workspace: Workspace) -> State:
     workspace.label([0, 5], "spam")
     workspace.label([7], "ham")
     proba = np.random.default_rng(0).dirichlet([1, 1], workspace.state.n).astype(np.float32)
-    workspace.use_answers(workspace.state.corpus, Answers("made up", proba))
+    workspace.use_answers(workspace.state.corpus, ModelAnswers("made up", proba))
     return workspace.state
 
 

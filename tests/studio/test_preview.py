@@ -18,7 +18,7 @@ from unruly.studio.filters import Filter
 from unruly.studio.models import VoteChange, vote_changes
 from unruly.studio.preview import SHOWN, Preview, Slow, Wrong, preview, preview_sampled
 from unruly.studio.rules import source_rows
-from unruly.studio.state import Answers
+from unruly.studio.state import ModelAnswers
 from unruly.studio.workspace import Workspace
 from unruly.votes.majority import winners
 
@@ -81,7 +81,7 @@ def test_a_new_source_has_no_before(workspace: Workspace) -> None:
 def test_the_model_judges_an_edit(workspace: Workspace) -> None:
     n = workspace.state.n
     ham = np.tile(np.array([[0.9, 0.1]], np.float32), (n, 1))
-    workspace.use_answers(workspace.state.corpus, Answers("all ham", ham))
+    workspace.use_answers(workspace.state.corpus, ModelAnswers("all ham", ham))
     found = shown(workspace, HEAD + 'keywords = ["song"]\n')
     assert found.contradicts is not None
     assert found.contradicts.count == found.votes
@@ -286,7 +286,7 @@ def test_a_vote_for_one_of_several_classes_counts_for_all_of_them(partial: Works
     assert found.by_others is not None
     assert found.by_others.value == 1.0
     proba = np.tile(np.array([[0.2, 0.5, 0.3]], np.float32), (state.n, 1))
-    partial.use_answers(partial.state.corpus, Answers("all billing", proba))
+    partial.use_answers(partial.state.corpus, ModelAnswers("all billing", proba))
     found = shown(partial, text, "complaint")
     assert found.by_model is not None
     assert found.by_model.value == pytest.approx(0.8)

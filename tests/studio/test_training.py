@@ -17,7 +17,7 @@ from unruly.studio.app import Studio
 from unruly.studio.exports import LABELLED, SPREADSHEET, make_export
 from unruly.studio.filters import Filter
 from unruly.studio.models import VoteChange, answers_of, changed_answers, kept_models, vote_changes
-from unruly.studio.state import Answers, State
+from unruly.studio.state import ModelAnswers, State
 from unruly.studio.training import Job, Trainer, live_report
 from unruly.studio.workspace import Workspace
 
@@ -95,7 +95,7 @@ def test_why_answers_changed(quick: None, workspace: Workspace, folder: Path) ->
         if changes:
             assert "money" in words[row] or "wages" in words[row]
     assert any(vote_changes(old, new, state, rows)), "the edit changed votes"
-    swapped = Answers("x", 1 - np.asarray(state.answers.proba)) if state.answers else None
+    swapped = ModelAnswers("x", 1 - np.asarray(state.answers.proba)) if state.answers else None
     workspace.use_answers(state.corpus, state.answers, swapped)  # as if every answer had changed
     found = changed_answers(old, new, workspace.state)
     assert found.total == state.n
@@ -162,7 +162,7 @@ def test_documents_loaded_during_a_job_get_their_own_answers(
     assert first is not None
     loaded = threading.Event()
 
-    def answers(model: Any, path: Path, state: State, *more: Any) -> Answers:
+    def answers(model: Any, path: Path, state: State, *more: Any) -> ModelAnswers:
         found = answers_of(model, path, state, *more)
         if not loaded.is_set():
             file.write_text(file.read_text().replace("comments.csv", "others.csv"))

@@ -11,7 +11,7 @@ from unruly.errors import InputError, ProjectError
 from unruly.labelling.label_file import CANNOT_TELL
 from unruly.labelling.sampling import ask
 from unruly.studio.filters import Filter
-from unruly.studio.state import Answers
+from unruly.studio.state import ModelAnswers
 from unruly.studio.workspace import ChangedOutsideError, Workspace
 
 
@@ -211,7 +211,7 @@ def test_the_last_source_can_go_and_come_back(workspace: Workspace) -> None:
 
 def test_answers_on_other_documents_are_not_used(workspace: Workspace, folder: Path) -> None:
     corpus, n = workspace.state.corpus, workspace.state.n
-    answers = Answers("m", np.full((n, 2), 0.5, np.float32))
+    answers = ModelAnswers("m", np.full((n, 2), 0.5, np.float32))
     assert workspace.use_answers(corpus, answers)
     assert workspace.state.answers is answers
     other = (folder / "comments.csv").read_text().replace("I ", "we ")  # as many documents

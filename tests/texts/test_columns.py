@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unruly.errors import InputError, Where
-from unruly.texts.columns import NoTextColumn, classes_of, find_layout, gold_numbers
+from unruly.texts.columns import (
+    NoTextColumn,
+    classes_of,
+    find_layout,
+    gold_numbers,
+    without_surrogates,
+)
 
 STRING, NUMBER = pl.String(), pl.Int64()
 
@@ -157,3 +163,20 @@ def test_ids_are_not_taken_for_texts(name: str) -> None:
 @pytest.mark.parametrize("name", ["paid", "idea", "keyed in", "valid"])
 def test_names_that_only_look_like_ids_are(name: str) -> None:
     assert find_layout({name: pl.String(), "n": pl.Int64()}, name="c.csv").text == name
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_a_text_without_halves_stays(text: str) -> None:
+    assert without_surrogates(text) == text
+
+
+@given(st.text(st.characters()))
+def test_all_that_comes_back_is_utf_8(text: str) -> None:
+    found = without_surrogates(text)
+    assert found.encode().decode() == found
+    assert without_surrogates(found) == found
+
+
+def test_halves_are_replaced_and_pairs_joined() -> None:
+    assert without_surrogates("a\ud800b\udc00") == "a�b�"
+    assert without_surrogates("\ud83d\ude00") == "😀"

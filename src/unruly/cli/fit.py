@@ -262,7 +262,8 @@ def _check_model_name(path: Path) -> None:
     if ending in _NO_MODELS:
         hint = " (`unruly predict` writes tables)" if ending in TABLES else ""
         raise InputError(
-            f"{path}: a model is no {ending} file: name it {path.with_suffix('.unruly')}{hint}"
+            f"a model is no {ending} file: name it {path.with_suffix('.unruly')}{hint}",
+            where=Where(str(path)),
         )
 
 

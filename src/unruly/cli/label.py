@@ -23,7 +23,7 @@ from unruly.cli.options import (
     quiet_option,
 )
 from unruly.cli.screen import Screen
-from unruly.errors import InputError
+from unruly.errors import InputError, Where
 from unruly.wording import near_file, plural
 
 if TYPE_CHECKING:
@@ -178,13 +178,14 @@ def _import(project: Project, path: Path, screen: Screen) -> None:
 
     if not path.exists():
         hint = near_file(path)
-        raise InputError(f"{path}: there is no such file{hint and ': ' + hint}")
+        raise InputError(f"there is no such file{hint and ': ' + hint}", where=Where(str(path)))
     file = project.label_file()
     corpus = project.corpus("train")
     theirs = LabelFile.open(path, file.names)
     if not theirs.answers and not theirs.unreadable:
         raise InputError(
-            f"{path}: there are no labels: expected the columns id and label, and one document a row"
+            "there are no labels: expected the columns id and label, and one document a row",
+            where=Where(str(path)),
         )
     done = import_labels(file, theirs, corpus.ids.to_list(), project.classes)
     found = [(done.problems, path.name), (project.labels(corpus).problems, file.path.name)]

@@ -262,8 +262,9 @@ class DataFile:
         needed = required or self.label_needed
         if self.label is None and found is None and required:
             raise InputError(
-                f"{self.path}: no column is called {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}: "
-                f"pass the column of the gold labels with --label (columns are {listed(table.schema)})"
+                f"no column is called {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}: "
+                f"pass the column of the gold labels with --label (columns are {listed(table.schema)})",
+                where=Where(str(self.path)),
             )
         try:
             with text_named_by(self.text_option):
@@ -496,7 +497,8 @@ def _no_such_id(id: str, found: DataFile, corpus: Corpus, named: bool) -> InputE
     if found.id is not None and id.isdecimal() and int(id) < len(corpus):
         remedy = f": the row with this number has the id {corpus.ids[int(id)]!r}"
     return InputError(
-        f"{found.path}: no document has the id {id!r} ({what}, the first are {first}){remedy}"
+        f"no document has the id {id!r} ({what}, the first are {first}){remedy}",
+        where=Where(str(found.path)),
     )
 
 
@@ -558,12 +560,14 @@ def open_project(
 
     if is_model(path):
         raise InputError(
-            f"{path}: this is a model, but a project is needed: pass the project's folder"
+            "this is a model, but a project is needed: pass the project's folder",
+            where=Where(str(path)),
         )
     if path.is_file() and path.suffix != ".toml":
         raise InputError(
-            f"{path}: this is a data file, but a project is needed: `unruly studio {quote(str(path))}` makes one in "
-            f'the browser; or run `unruly new NAME`, and set train = "{os.path.relpath(path, "NAME")}" under [data]'
+            f"this is a data file, but a project is needed: `unruly studio {quote(str(path))}` makes one in "
+            f'the browser; or run `unruly new NAME`, and set train = "{os.path.relpath(path, "NAME")}" under [data]',
+            where=Where(str(path)),
         )
     project = Project.read(path)
     if encoder:

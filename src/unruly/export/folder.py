@@ -15,7 +15,7 @@ import numpy as np
 
 import unruly
 from unruly.denoising.denoised import DenoisedModel
-from unruly.errors import InputError
+from unruly.errors import InputError, Where
 from unruly.export import onnx_graph
 from unruly.export.card import Compared, model_card
 from unruly.features.encoder import Features
@@ -118,11 +118,14 @@ def export(
     """Write the folder, whole or not at all; the ONNX graph is compared with the model before; the card has the `evaluation`."""
     source, target = Path(path), Path(folder)
     if target.exists():
-        raise InputError(f"{target}: exists already: pass a folder that does not exist yet")
+        raise InputError(
+            "exists already: pass a folder that does not exist yet", where=Where(str(target))
+        )
     name = source.stem
     if not _NAME.fullmatch(name):
         raise InputError(
-            f"{source}: a Dockerfile needs a plain name: rename it to letters, digits, - and _"
+            "a Dockerfile needs a plain name: rename it to letters, digits, - and _",
+            where=Where(str(source)),
         )
     named = Named.of(functions)
     fitted = load(source, tuple(functions) or None).fitted
@@ -178,13 +181,15 @@ def _exportable(fitted: Fitted, source: Path) -> DenoisedModel:
     learner = fitted.learner
     if not isinstance(learner, DenoisedModel):
         raise InputError(
-            f"{source}: fitted with --method {fitted.method}, and ONNX is written for the default method: "
-            "fit it without --method, or leave ONNX out with --no-onnx"
+            f"fitted with --method {fitted.method}, and ONNX is written for the default method: "
+            "fit it without --method, or leave ONNX out with --no-onnx",
+            where=Where(str(source)),
         )
     if soft := _soft_sources(fitted):
         raise InputError(
-            f"{source}: the source {soft[0]!r} votes for several classes at once (by probabilities, "
-            "or by rules with several labels), and ONNX takes one class for each vote: leave ONNX out with --no-onnx"
+            f"the source {soft[0]!r} votes for several classes at once (by probabilities, "
+            "or by rules with several labels), and ONNX takes one class for each vote: leave ONNX out with --no-onnx",
+            where=Where(str(source)),
         )
     return learner
 
@@ -196,8 +201,9 @@ def _graph(learner: DenoisedModel, inputs: Inputs, source: Path) -> tuple[bytes,
     compared = Compared(inputs.features.n, inputs.texts is not None, difference)
     if not difference <= CLOSE:
         raise InputError(
-            f"{source}: the ONNX graph differs from the model by {difference:.2g} {compared.where}, and is not written: "
-            "please report it, or leave ONNX out with --no-onnx"
+            f"the ONNX graph differs from the model by {difference:.2g} {compared.where}, and is not written: "
+            "please report it, or leave ONNX out with --no-onnx",
+            where=Where(str(source)),
         )
     return graph, compared
 
@@ -231,8 +237,9 @@ def _write_pipeline(
         )
     if not difference <= CLOSE:
         raise InputError(
-            f"{source}: the ONNX graph of the whole model differs from it by {difference:.2g} on {len(texts)} "
-            "documents, and is not written: please report it, or leave ONNX out with --no-onnx"
+            f"the ONNX graph of the whole model differs from it by {difference:.2g} on {len(texts)} "
+            "documents, and is not written: please report it, or leave ONNX out with --no-onnx",
+            where=Where(str(source)),
         )
     (folder / "pipeline.onnx").write_bytes(graph)
     encoder.tokenizer.save(str(folder / "tokenizer.json"))

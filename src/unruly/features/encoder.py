@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from unruly.errors import InputError
 from unruly.progress import SILENT, Progress
 from unruly.statistics import sample_rows
+from unruly.texts.columns import without_surrogates
 from unruly.texts.corpus import Corpus
 from unruly.texts.relation import Relation
-from unruly.texts.surrogates import without_surrogates
 from unruly.wording import listed
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from unruly.features.ngrams import CharGrams, Terms, WordGrams
 from unruly.features.projection import Axes, Projected
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import sample_rows
+from unruly.texts.columns import without_surrogates
 from unruly.texts.corpus import Corpus, digest_numbers
-from unruly.texts.surrogates import without_surrogates
 
 SHORT = 400  # characters: texts that are shorter on average need runs of characters as well
 BATCH = 2_000  # texts encoded at a time,

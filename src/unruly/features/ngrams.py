@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from unruly.features.encoder import State
-from unruly.texts.surrogates import without_surrogates
+from unruly.texts.columns import without_surrogates
 
 WORD = r"\w+|\p{So}"  # letters, digits and marks of any script; emoji and symbols stand alone
 LETTERS = 4094  # the most frequent characters kept: five of them fit 60 bits

@@ -34,7 +34,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 import unruly
-from unruly.errors import ModelFileError, SettingsError
+from unruly.errors import ModelFileError, SettingsError, Where
 from unruly.features.registry import AllowedEncoders, named_by_file
 from unruly.features.stack import Encoding
 from unruly.files import written_whole
@@ -82,7 +82,7 @@ class Container:
     def read(self, member: str) -> bytes:
         """The bytes of one member."""
         if member not in self.members:
-            raise ModelFileError(f"{self.path}: damaged: {member} is missing")
+            raise ModelFileError(f"damaged: {member} is missing", where=Where(str(self.path)))
         return self.members[member]
 
     def read_json(self, member: str) -> Any:
@@ -130,7 +130,7 @@ def open_container(path: str | Path) -> Container:
     """Read a file, and check that it is whole, of a known format, and holds nothing but what belongs there."""
     place = Path(path)
     if not place.is_file():
-        raise ModelFileError(_no_file(place))
+        raise ModelFileError(_no_file(place), where=Where(str(place)))
     try:
         with place.open("rb") as file:
             with zipfile.ZipFile(file) as archive:  # before a file of another kind is read whole
@@ -146,10 +146,10 @@ def open_container(path: str | Path) -> Container:
 def _no_file(place: Path) -> str:
     remedy = "pass a file made with `unruly fit -o` or model.save()"
     if place.is_dir():
-        return f"{place}: a folder, not a model file: {remedy}"
+        return f"a folder, not a model file: {remedy}"
     if place.exists():
-        return f"{place}: a pipe or a device, not a model file: {remedy}"
-    return f"{place}: there is no such file: {near_file(place) or remedy}"
+        return f"a pipe or a device, not a model file: {remedy}"
+    return f"there is no such file: {near_file(place) or remedy}"
 
 
 def is_model(path: Path) -> bool:
@@ -212,21 +212,25 @@ def _parsed(data: bytes, where: str) -> Any:
 
 def _not_whole(place: Path) -> ModelFileError:
     return ModelFileError(
-        f"{place}: not a whole unruly model: it is damaged, truncated, or another kind of file; "
-        "copy it again or fit the model again"
+        "not a whole unruly model: it is damaged, truncated, or another kind of file; "
+        "copy it again or fit the model again",
+        where=Where(str(place)),
     )
 
 
 def _refused(place: Path, why: str) -> ModelFileError:
     return ModelFileError(
-        f"{place}: refused: {why}: unruly never writes such a file, so it is damaged or was made to do harm"
+        f"refused: {why}: unruly never writes such a file, so it is damaged or was made to do harm",
+        where=Where(str(place)),
     )
 
 
 def _other_format(place: Path, found: int, versions: Mapping[str, object]) -> ModelFileError:
     made = f"written by unruly {versions.get('unruly', '?')} in model format {found}"
     remedy = "pip install --upgrade unruly" if found > FORMAT else "fit the model again"
-    return ModelFileError(f"{place}: {made}, but this version reads format {FORMAT}: {remedy}")
+    return ModelFileError(
+        f"{made}, but this version reads format {FORMAT}: {remedy}", where=Where(str(place))
+    )
 
 
 # What Python raises over values of the wrong kind.
@@ -299,8 +303,9 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
     except (*MALFORMED, SafetensorError, SettingsError) as error:
         what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise ModelFileError(
-            f"{path}: the file is whole, but its contents are not understood ({what}): it was written by unruly "
-            f"{container.versions.get('unruly', '?')}, this is {unruly.__version__}"
+            f"the file is whole, but its contents are not understood ({what}): it was written by unruly "
+            f"{container.versions.get('unruly', '?')}, this is {unruly.__version__}",
+            where=Where(str(path)),
         ) from error
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 
 from unruly.errors import InputError
 from unruly.features.encoder import Features
@@ -154,8 +155,7 @@ def sharpness(
     """The factor on a head's scores that calibrates it, and the mean log-likelihood then.
 
     `labels`, (n, m), are distributions: one-hot rows of true labels, or shares of votes. One number
-    (the inverse of a temperature) for each head puts both on one scale; it is found by golden-section
-    search over its logarithm.
+    (the inverse of a temperature) for each head puts both on one scale; it is searched for over its logarithm.
 
     >>> from unruly.statistics import softmax
     >>> nine_in_ten = np.array([[9.0, 0.0]] * 9 + [[0.0, 9.0]], np.float32)
@@ -169,17 +169,7 @@ def sharpness(
         log_probability = log_softmax(wide * np.exp(log_factor))
         return -float((log_probability * labels).sum(axis=1).mean())
 
-    low, high, golden = np.log(1e-2), np.log(1e2), (5**0.5 - 1) / 2
-    left, right = high - golden * (high - low), low + golden * (high - low)
-    at_left, at_right = loss(left), loss(right)
-    for _ in range(25):
-        if at_left < at_right:
-            high, right, at_right = right, left, at_left
-            left = high - golden * (high - low)
-            at_left = loss(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + golden * (high - low)
-            at_right = loss(right)
-    best = (low + high) / 2
-    return float(np.exp(best)), -loss(best)
+    found = minimize_scalar(
+        loss, bounds=(np.log(1e-2), np.log(1e2)), method="bounded", options={"xatol": 1e-5}
+    )
+    return float(np.exp(found.x)), -float(found.fun)

@@ -16,7 +16,7 @@ from pathlib import Path
 import polars as pl
 import tomlkit
 
-from unruly.errors import InputError, UnrulyError
+from unruly.errors import InputError, UnrulyError, Where
 from unruly.files import check_utf8, folder_written_whole
 from unruly.project import FILE_NAME
 from unruly.project.file import read_project, to_toml
@@ -94,7 +94,7 @@ def look_at(path: Path) -> DataLook:
     rows = next(iter(table.batches(layout, 20_000)), None)
     frame = pl.DataFrame(schema=table.schema) if rows is None else rows.frame
     if not frame.height:
-        raise InputError(f"{path}: there are no rows: expected one document a row")
+        raise InputError("there are no rows: expected one document a row", where=Where(str(path)))
     text = text or _longest(frame)
     return DataLook(
         path,

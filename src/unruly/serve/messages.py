@@ -20,7 +20,7 @@ import unruly
 from unruly.errors import first_line
 from unruly.model.predictions import Predictions
 from unruly.rules.matching import lacking
-from unruly.texts.surrogates import without_surrogates
+from unruly.texts.columns import without_surrogates
 from unruly.wording import did_you_mean
 
 

@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import unruly
-from unruly.errors import InputError, UnrulyError
+from unruly.errors import InputError, UnrulyError, Where
 from unruly.model.explanation import Explanation, explain
 from unruly.model.fitted import Fitted
 from unruly.model.inputs import Documents
@@ -114,11 +114,14 @@ def load_served(path: Path, functions: tuple[Path, ...] = ()) -> Served:
         if stamp is not None and stamp == Stamp.of(path):
             break
     else:
-        raise InputError(f"{path}: the file is written to all the time: replace it as a whole")
+        raise InputError(
+            "the file is written to all the time: replace it as a whole", where=Where(str(path))
+        )
     fitted = loaded.fitted
     if fitted.encoder is None:
         raise InputError(
-            f"{path}: the model was fitted on features, and requests are texts: fit it on texts"
+            "the model was fitted on features, and requests are texts: fit it on texts",
+            where=Where(str(path)),
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LackingWarning)  # said by `Served.remarks`

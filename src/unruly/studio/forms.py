@@ -28,7 +28,7 @@ from unruly.studio.kinds import KINDS, FormField, Kind, words_in
 from unruly.wording import free_name, plural
 
 Item = TypeVar("Item")
-Votes = Literal["one", "several", "but"]
+VoteForm = Literal["one", "several", "but"]
 Joint = Literal["", "all", "any"]
 _BESIDE = ("label", "not_label", "examples", "counter_examples")  # keys of a rule, not a condition
 DEEPER = "conditions within conditions"
@@ -119,7 +119,7 @@ class ConditionForm:
 class RuleForm:
     """One rule: what it votes for, where, and its examples."""
 
-    votes: Votes = "one"  # for a class, for one of several, or for any class but one
+    votes: VoteForm = "one"  # for a class, for one of several, or for any class but one
     label: str = ""
     labels: tuple[str, ...] = ()  # the several
     conditions: tuple[ConditionForm, ...] = (ConditionForm(),)
@@ -390,7 +390,7 @@ def _under(fields: Mapping[str, str], prefix: str) -> dict[str, str]:
 
 def _rule_of(fields: Mapping[str, str]) -> RuleForm:
     chosen = fields.get("votes", "")
-    votes: Votes = "several" if chosen == "several" else "but" if chosen == "but" else "one"
+    votes: VoteForm = "several" if chosen == "several" else "but" if chosen == "but" else "one"
     conditions = tuple(_condition_of(_under(fields, f"c{j}.")) for j in _numbers(fields, "c"))
     joint = fields.get("joint", "")
     return RuleForm(

@@ -29,7 +29,7 @@ from unruly.rules.source import Rule, Source
 from unruly.votes.votes import ABSTAIN, one_of
 
 Mask = NDArray[np.bool_]
-Votes = NDArray[np.int8]
+VoteColumn = NDArray[np.int8]
 Words = frozenset[str]
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -38,15 +38,17 @@ _MOST_MEASURED = 4  # columns that Python worked out
 
 
 @dataclass(frozen=True, eq=False)
-class SourceVotes:
+class SourceMatches:
     """The votes of one source: a class each or, of a partial vote, several.
 
-    >>> votes = SourceVotes(np.array([0, 1, -1], np.int8), np.array([[0, 0], [1, 1], [0, 0]], bool))
+    >>> votes = SourceMatches(
+    ...     np.array([0, 1, -1], np.int8), np.array([[0, 0], [1, 1], [0, 0]], bool)
+    ... )
     >>> votes.names(np.array([1, 0, 0])).tolist(), votes.parts(2).tolist()
     ([False, True, False], [[1.0, 0.0], [0.5, 0.5], [0.0, 0.0]])
     """
 
-    first: Votes  # (n,): the class, the first of several, -1 without a vote
+    first: VoteColumn  # (n,): the class, the first of several, -1 without a vote
     sets: NDArray[np.bool_] | None = None  # (n, m): the classes of partial votes; else no class
 
     @property
@@ -54,16 +56,16 @@ class SourceVotes:
         """(n,): where it votes."""
         return np.asarray(self.first != ABSTAIN)
 
-    def take(self, rows: NDArray[np.intp]) -> SourceVotes:
+    def take(self, rows: NDArray[np.intp]) -> SourceMatches:
         """The votes on some documents."""
-        return SourceVotes(self.first[rows], None if self.sets is None else self.sets[rows])
+        return SourceMatches(self.first[rows], None if self.sets is None else self.sets[rows])
 
-    def without(self, silent: Mask) -> SourceVotes:
+    def without(self, silent: Mask) -> SourceMatches:
         """The same without a vote on some documents."""
         sets = None if self.sets is None else self.sets & ~silent[:, None]
-        return SourceVotes(np.where(silent, np.int8(ABSTAIN), self.first), sets)
+        return SourceMatches(np.where(silent, np.int8(ABSTAIN), self.first), sets)
 
-    def differs(self, other: SourceVotes) -> Mask:
+    def differs(self, other: SourceMatches) -> Mask:
         """(n,): where the votes of both are not the same."""
         found = np.asarray(self.first != other.first)
         for one, two in ((self.sets, other.sets), (other.sets, self.sets)):
@@ -123,14 +125,14 @@ class TypedVotes:
     """The documents, with the matches of earlier keystrokes cached."""
 
     frame: MatchFrame
-    _rules: dict[str, Votes] = field(default_factory=dict, repr=False)
+    _rules: dict[str, VoteColumn] = field(default_factory=dict, repr=False)
     _words: dict[tuple[object, Words], Mask] = field(default_factory=dict, repr=False)
     _measured: dict[str, pl.Series] = field(default_factory=dict, repr=False)
     _ready: pl.Series | None = field(default=None, repr=False)  # texts in which words are bytes
     _begun: bool = field(default=False, repr=False)
     _sample: TypedVotes | None = field(default=None, repr=False)
 
-    def of(self, source: Source, classes: tuple[str, ...]) -> SourceVotes:
+    def of(self, source: Source, classes: tuple[str, ...]) -> SourceMatches:
         """The source's votes; the first of its rules that matches decides."""
         column = np.full(self.frame.height, ABSTAIN, np.int8)
         partial = [_partial(rule, classes) for rule in source.rules]
@@ -141,7 +143,7 @@ class TypedVotes:
             np.copyto(column, own, where=own != ABSTAIN)
             if sets is not None:
                 sets[own != ABSTAIN] = np.isin(np.arange(len(classes)), numbers)
-        return SourceVotes(column, sets)
+        return SourceMatches(column, sets)
 
     def sample(self, rows: NDArray[np.int64]) -> TypedVotes:
         """The same for some documents, always the same ones: kept, with all that was matched in them."""
@@ -167,7 +169,7 @@ class TypedVotes:
         ready = self.frame.frame.select(prepared(pl.col(TEXT), whole=True))
         self._ready = ready.to_series()
 
-    def _rule(self, source: Source, classes: tuple[str, ...]) -> Votes:
+    def _rule(self, source: Source, classes: tuple[str, ...]) -> VoteColumn:
         """(n,): the votes of a source with one rule."""
         key = _key(source, classes)
         if key is None:
@@ -179,7 +181,7 @@ class TypedVotes:
                 _keep(self._rules, now, found)
         return found
 
-    def _found(self, source: Source, classes: tuple[str, ...]) -> Votes:
+    def _found(self, source: Source, classes: tuple[str, ...]) -> VoteColumn:
         rule = source.rules[0]
         mask = self._mask(rule.when)
         if mask is not None:
@@ -188,7 +190,7 @@ class TypedVotes:
             return self._narrowed(source, classes, self._both(rule.when))
         return self._measured_and_matched(source, classes)
 
-    def _measured_and_matched(self, source: Source, classes: tuple[str, ...]) -> Votes:
+    def _measured_and_matched(self, source: Source, classes: tuple[str, ...]) -> VoteColumn:
         """(n,): what Python works out is kept, so that another threshold is quick."""
         measures = source.needs(classes).measures
         known = [kept for each in measures if (kept := self._measured.get(_name(each))) is not None]
@@ -200,7 +202,7 @@ class TypedVotes:
                     _keep(self._measured, _name(each), frame[each.name], _MOST_MEASURED)
         return _matched(source, classes, MatchFrame(frame))
 
-    def _narrowed(self, source: Source, classes: tuple[str, ...], may: Mask) -> Votes:
+    def _narrowed(self, source: Source, classes: tuple[str, ...], may: Mask) -> VoteColumn:
         """(n,): the votes of a source that abstains where it may not match."""
         rows = np.flatnonzero(may)
         column = np.full(self.frame.height, ABSTAIN, np.int8)
@@ -288,7 +290,7 @@ def _partial(rule: Rule, classes: tuple[str, ...]) -> tuple[int, ...]:
     return numbers if len(numbers) > 1 and not isinstance(rule.when, SoftVoter) else ()
 
 
-def _matched(source: Source, classes: tuple[str, ...], documents: MatchFrame) -> Votes:
+def _matched(source: Source, classes: tuple[str, ...], documents: MatchFrame) -> VoteColumn:
     votes = Matcher((source,), classes).run(documents).votes[source.name]
     return np.asarray(votes.to_numpy(), np.int8)
 

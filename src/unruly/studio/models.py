@@ -29,7 +29,7 @@ from unruly.project.project import FittedProject
 from unruly.report.markup import Chart, percent, share_words
 from unruly.rules.matching import VoteCache, entry_key
 from unruly.statistics import Share, sample_rows
-from unruly.studio.state import Answers, State
+from unruly.studio.state import ModelAnswers, State
 from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.wording import free_name, plural
@@ -141,7 +141,7 @@ def answers_of(
     state: State,
     cache: VoteCache,
     progress: Progress = SILENT,
-) -> Answers:
+) -> ModelAnswers:
     """A model's answers on the project's documents, cached from run to run."""
     if (kept := kept_answers(path, state, cache)) is not None:
         return kept
@@ -149,10 +149,10 @@ def answers_of(
     proba = _aligned(found.proba, model.class_names, state.classes)
     frame = pl.DataFrame(proba, schema=[str(c) for c in range(len(state.classes))])
     cache.put(_answers_key(path, state), frame)
-    return Answers(path.name, proba)
+    return ModelAnswers(path.name, proba)
 
 
-def kept_answers(path: Path, state: State, cache: VoteCache) -> Answers | None:
+def kept_answers(path: Path, state: State, cache: VoteCache) -> ModelAnswers | None:
     """A model's cached answers; None where there are none."""
     try:
         kept = cache.get(_answers_key(path, state))
@@ -160,7 +160,7 @@ def kept_answers(path: Path, state: State, cache: VoteCache) -> Answers | None:
         return None
     if kept is None or kept.height != state.n or kept.width != len(state.classes):
         return None
-    return Answers(path.name, np.ascontiguousarray(kept.to_numpy().astype(np.float32)))
+    return ModelAnswers(path.name, np.ascontiguousarray(kept.to_numpy().astype(np.float32)))
 
 
 def _answers_key(path: Path, state: State) -> str:

@@ -30,7 +30,7 @@ from unruly.rules.source import Source, source_from_plain
 from unruly.rules.sources import failures
 from unruly.rules.tools import MODEL, Entity
 from unruly.statistics import Share, posterior_share, sample_rows, wilson
-from unruly.studio.incremental_matching import SourceVotes, TypedVotes
+from unruly.studio.incremental_matching import SourceMatches, TypedVotes
 from unruly.studio.state import (
     Sample,
     State,
@@ -143,7 +143,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PreviewedDocuments:
     """Documents of one kind: how many there are, and the first few with what the source matched."""
 
     count: int
@@ -161,17 +161,17 @@ class Preview:
     by_class: tuple[tuple[str, int], ...]
     before: int | None  # votes of the saved source; None where it is new
     changed: bool  # whether any vote is not that of the saved source
-    matched: Shown  # documents on which it votes
-    added: Shown  # documents on which it did not vote before
-    removed: Shown  # documents on which it no longer votes
-    contradicts: Shown | None  # votes against the model; None without one
+    matched: PreviewedDocuments  # documents on which it votes
+    added: PreviewedDocuments  # documents on which it did not vote before
+    removed: PreviewedDocuments  # documents on which it no longer votes
+    contradicts: PreviewedDocuments | None  # votes against the model; None without one
     by_model: Share | None  # the mean probability of its votes: its accuracy, as the model sees it
     by_others: Share | None  # votes that agree with the majority of the other sources
     measured: Share | None  # against labels
     examples: tuple[Example, ...]
     covered: int  # documents with a vote, after
     covered_before: int
-    majority: Shown  # documents whose majority vote changes
+    majority: PreviewedDocuments  # documents whose majority vote changes
     moves: tuple[tuple[str | None, str | None], ...]  # of those shown: their majority before, after
     seconds: float
     sample_of: int | None = None  # counted on a sample of so many; None: on all
@@ -231,7 +231,7 @@ def preview_sampled(text: str, state: State, saved: str | None, most: int = AT_O
     )
 
 
-def _in_whole(shown: Shown, sample: Sample) -> Shown:
+def _in_whole(shown: PreviewedDocuments, sample: Sample) -> PreviewedDocuments:
     return replace(shown, rows=tuple(int(sample.rows[row]) for row in shown.rows))
 
 
@@ -252,7 +252,7 @@ def preview(text: str, state: State, saved: str | None = None, *, patient: bool 
         return Wrong(message, where.line, where.keys or ())
 
 
-def _votes(source: Source, state: State) -> SourceVotes:
+def _votes(source: Source, state: State) -> SourceMatches:
     votes, silent = state.typed.of(source, state.classes), state.corpus.missing
     return votes if silent is None else votes.without(silent)
 
@@ -260,9 +260,9 @@ def _votes(source: Source, state: State) -> SourceVotes:
 def _shown(
     masks: Sequence[NDArray[np.bool_]],
     source: Source | None,
-    votes: SourceVotes | None,
+    votes: SourceMatches | None,
     state: State,
-) -> list[Shown]:
+) -> list[PreviewedDocuments]:
     """The first documents of each kind; what the source matched is looked for in all of them at once."""
     found = [np.flatnonzero(mask) for mask in masks]
     rows = np.unique(np.concatenate([every[:SHOWN] for every in found]))
@@ -272,13 +272,15 @@ def _shown(
         matches = matches_on(Matcher((source,), state.classes), state.corpus.take(rows), cast)
     known = dict(zip(rows.tolist(), matches, strict=True))
     return [
-        Shown(len(every), tuple(first := every[:SHOWN].tolist()), tuple(known[r] for r in first))
+        PreviewedDocuments(
+            len(every), tuple(first := every[:SHOWN].tolist()), tuple(known[r] for r in first)
+        )
         for every in found
     ]
 
 
 def _outcome(
-    source: Source, votes: SourceVotes, state: State, saved: str | None, start: float
+    source: Source, votes: SourceMatches, state: State, saved: str | None, start: float
 ) -> Preview:
     old = state.votes_of(saved) if saved is not None and saved in state.votes.sources else None
     now = votes.voted
@@ -328,7 +330,7 @@ class _Effect:
     after: NDArray[np.int64]  # their class then, -1 where there is none
 
 
-def _effect(votes: SourceVotes, old: SourceVotes | None, state: State) -> _Effect:
+def _effect(votes: SourceMatches, old: SourceMatches | None, state: State) -> _Effect:
     rows = np.flatnonzero(votes.voted if old is None else votes.differs(old))
     counts = counts_with(state, rows, None if old is None else old.take(rows), votes.take(rows))
     now = counts.any(axis=1)
@@ -342,14 +344,14 @@ def _name(number: int, state: State) -> str | None:
     return None if number == UNKNOWN else state.classes[number]
 
 
-def _by_others(votes: SourceVotes, old: SourceVotes | None, state: State) -> Share | None:
+def _by_others(votes: SourceMatches, old: SourceMatches | None, state: State) -> Share | None:
     """How often its vote names the class that the majority of the other sources names, where there is one."""
     rows = np.flatnonzero(votes.voted)
     others = counts_with(state, rows, None if old is None else old.take(rows))
     return _agreement(votes.take(rows), winners(others))
 
 
-def _by_model(votes: SourceVotes, state: State) -> Share | None:
+def _by_model(votes: SourceMatches, state: State) -> Share | None:
     """Σ P(class of the vote | document) / votes, with the interval that suggestions have."""
     rows = np.flatnonzero(votes.voted)
     if state.answers is None or not len(rows):
@@ -358,7 +360,7 @@ def _by_model(votes: SourceVotes, state: State) -> Share | None:
     return posterior_share(float(believed.mean()), len(rows))
 
 
-def _agreement(votes: SourceVotes, other: NDArray[np.int64]) -> Share | None:
+def _agreement(votes: SourceMatches, other: NDArray[np.int64]) -> Share | None:
     both = votes.voted & (other != UNKNOWN)
     n = int(both.sum())
     return wilson(int((votes.names(other) & both).sum()), n) if n else None

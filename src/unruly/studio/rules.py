@@ -19,7 +19,15 @@ from unruly.statistics import Share
 from unruly.studio.documents import cards
 from unruly.studio.forms import NoFormError, SourceForm, changed, new_source, with_words
 from unruly.studio.kinds import KINDS, words_in
-from unruly.studio.preview import Outcome, Preview, Shown, Wrong, prepare, preview, preview_sampled
+from unruly.studio.preview import (
+    Outcome,
+    Preview,
+    PreviewedDocuments,
+    Wrong,
+    prepare,
+    preview,
+    preview_sampled,
+)
 from unruly.studio.state import State, counts_with
 from unruly.studio.training import Job, Trainer
 from unruly.studio.workspace import Workspace
@@ -256,7 +264,7 @@ def form(studio: Studio, request: PageRequest) -> Response:
     return studio.page("_rule_form.html", context)
 
 
-def shown(studio: Studio, request: PageRequest) -> Response:
+def preview_source(studio: Studio, request: PageRequest) -> Response:
     """The effect of the edited source."""
     work = studio.workspace
     given, toml = request.form, request.form.get("toml", "")
@@ -317,7 +325,7 @@ def _kept(work: Workspace, name: str, toml: str) -> str:
 def _groups(outcome: Preview, state: State) -> list[tuple[str, str, int, Any]]:
     """The documents behind the counts: title, explanation, count, and the first few."""
     new = outcome.before is None
-    groups: list[tuple[str, str, Shown | None]] = [
+    groups: list[tuple[str, str, PreviewedDocuments | None]] = [
         ("Matched" if new else "Newly matched", "", outcome.added),
         ("No longer matched", "", None if new else outcome.removed),
         ("Against the model", "the model says another class", outcome.contradicts),
@@ -396,7 +404,7 @@ ROUTES: Routes = [
     ("GET", "/rules", table),
     ("GET", "/rule", edit),
     ("GET", "/rule/new", new),
-    ("POST", "/rules/preview", shown),
+    ("POST", "/rules/preview", preview_source),
     ("POST", "/rules/form", form),
     ("POST", "/rules/save", save),
     ("POST", "/rules/change", change),

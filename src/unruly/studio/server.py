@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from unruly.errors import InputError, need
+from unruly.errors import InputError, Where, need
 from unruly.files import check_utf8
 from unruly.labelling.label_file import user_name
 from unruly.project.new import look_at, project_of
@@ -102,12 +102,16 @@ def project_named(path: Path) -> Path | None:
         return path
     if not path.is_file():
         hint = near_file(path)
-        raise InputError(f"{path}: there is no such project or file of texts{hint and ': ' + hint}")
+        raise InputError(
+            f"there is no such project or file of texts{hint and ': ' + hint}",
+            where=Where(str(path)),
+        )
     from unruly.model.storage import is_model
 
     if is_model(path):
         raise InputError(
-            f"{path}: this is a model, but a project or a file of texts is needed: pass the project's folder"
+            "this is a model, but a project or a file of texts is needed: pass the project's folder",
+            where=Where(str(path)),
         )
     return project_of(path)
 

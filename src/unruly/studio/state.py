@@ -21,7 +21,7 @@ from unruly.project.editing import ProjectText
 from unruly.project.project import Project
 from unruly.rules.matching import Matcher, MatchFrame, matches_on
 from unruly.statistics import sample_rows
-from unruly.studio.incremental_matching import SourceVotes, TypedVotes
+from unruly.studio.incremental_matching import SourceMatches, TypedVotes
 from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.votes.majority import conflicts, winners
@@ -34,7 +34,7 @@ _MOST_KEPT = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class ModelAnswers:
     """A model's answers on every document."""
 
     model: str  # its file's name
@@ -67,8 +67,8 @@ class State:
     typed: TypedVotes  # the same documents for the matcher, with cached matches
     votes: Votes
     labelled: Labelled
-    answers: Answers | None = None  # of the model that is shown
-    earlier: Answers | None = None  # of the model before it
+    answers: ModelAnswers | None = None  # of the model that is shown
+    earlier: ModelAnswers | None = None  # of the model before it
 
     @cached_property
     def _kept(self) -> dict[object, Any]:
@@ -176,10 +176,10 @@ class State:
         """(n,): the rows in random order, always the same one."""
         return np.random.default_rng(0).permutation(self.n)
 
-    def votes_of(self, source: str) -> SourceVotes:
+    def votes_of(self, source: str) -> SourceMatches:
         """The votes of one source."""
         j = self.votes.sources.index(source)
-        return SourceVotes(self.votes.matrix[:, j], self.votes.sets.get(j))
+        return SourceMatches(self.votes.matrix[:, j], self.votes.sets.get(j))
 
     def matches(self, rows: NDArray[np.int64] | list[int]) -> list[tuple[Match, ...]]:
         """The rules that matched some documents."""
@@ -214,7 +214,7 @@ def _sample(state: State, most: int) -> Sample:
         typed=state.typed.sample(rows),
         votes=state.votes.take(rows),
         labelled=state.labelled.take(rows),
-        answers=None if answers is None else Answers(answers.model, answers.proba[rows]),
+        answers=None if answers is None else ModelAnswers(answers.model, answers.proba[rows]),
     )
     return Sample(part, rows)
 
@@ -225,7 +225,10 @@ def no_votes(corpus: Corpus, classes: tuple[str, ...]) -> Votes:
 
 
 def counts_with(
-    state: State, rows: NDArray[np.intp], out: SourceVotes | None, put: SourceVotes | None = None
+    state: State,
+    rows: NDArray[np.intp],
+    out: SourceMatches | None,
+    put: SourceMatches | None = None,
 ) -> NDArray[np.float64]:
     """(r, m): votes for each class on some documents, one source's left out and another's put in.
 

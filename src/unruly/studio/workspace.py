@@ -49,7 +49,7 @@ from unruly.studio.history import (
 )
 from unruly.studio.incremental_matching import TypedVotes
 from unruly.studio.preview import parse_source
-from unruly.studio.state import Answers, State, no_votes
+from unruly.studio.state import ModelAnswers, State, no_votes
 from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
@@ -176,7 +176,7 @@ class Workspace:
             self._label_changes = {}
 
     def use_answers(
-        self, corpus: Corpus, answers: Answers | None, earlier: Answers | None = None
+        self, corpus: Corpus, answers: ModelAnswers | None, earlier: ModelAnswers | None = None
     ) -> bool:
         """Use a model's answers on these documents, and those of the one before it.
 

@@ -1,4 +1,4 @@
-"""Finds the columns of the text, the id and the gold label, and checks their values."""
+"""Finds the columns of the text, the id and the gold label, and checks their values, halves of characters included."""
 
 from __future__ import annotations
 
@@ -584,3 +584,14 @@ def series_of(column: str, values: list[Any], name: str, is_text: bool) -> pl.Se
                 where=Where(name, row=odd),
             ) from None
         return pl.Series(column, [None if v is None else str(v) for v in values], dtype=pl.String)
+
+
+def without_surrogates(text: str) -> str:
+    """The text with pairs of surrogates joined; half a pair becomes �, the sign for an unknown character.
+
+    >>> without_surrogates("a\\ud800b"), without_surrogates("\\ud83d\\ude00")
+    ('a�b', '😀')
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, Where
 from unruly.progress import SILENT, Progress, stage
-from unruly.texts.columns import Layout
-from unruly.texts.surrogates import without_surrogates
+from unruly.texts.columns import Layout, without_surrogates
 from unruly.texts.table import (
     LONGEST_RECORD,
     BadRow,
