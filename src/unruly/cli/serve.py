@@ -12,8 +12,7 @@ import click
 from unruly.cli.options import (
     PATH,
     Command,
-    check_same_task,
-    data_file,
+    Data,
     functions_option,
     json_option,
     label_option,
@@ -237,10 +236,11 @@ def export(
         raise click.UsageError("--text, --id and --label go with --data")
     evaluation = None
     if data is not None:
-        loaded = load_model(model, functions, data)
-        check_same_task(loaded.class_names, data)
-        given = data_file(data, "test", text=text, id=id_, label=label)
-        documents = given.for_model(loaded.text_column).with_gold(required=True)
+        given = Data.of(data)
+        loaded = load_model(model, functions, given)
+        given.check_same_task(loaded.class_names)
+        named = given.file("test", text=text, id=id_, label=label)
+        documents = named.for_model(loaded.text_column).with_gold(required=True)
         corpus = documents.read(loaded.class_names)
         evaluation = loaded.evaluate(corpus, progress=screen.progress())
     done = export(
