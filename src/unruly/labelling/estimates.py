@@ -26,13 +26,12 @@ from unruly.findings import BalanceOrigin
 from unruly.labelling.answers import Labelled, problem_lines
 from unruly.ledger import GoldUse, Use
 from unruly.progress import SILENT, Progress, stage
-from unruly.statistics import Z95, Share, paired_difference, sample_rows, wilson
+from unruly.statistics import Z95, Float64, Share, paired_difference, sample_rows, wilson
 from unruly.texts.columns import UNKNOWN
 from unruly.wording import plural
 
-Real64 = NDArray[np.float64]
 # Rows (r,), their labels and how much each counts (r,) -> (r, m): what a model that is fitted again on these predicts.
-Refitted = Callable[[NDArray[np.intp], NDArray[np.int64], Real64], NDArray[np.float32]]
+Refitted = Callable[[NDArray[np.intp], NDArray[np.int64], Float64], NDArray[np.float32]]
 FOLDS = 5
 _MOST = 20_000  # documents on which the model is fitted again
 _EXTRA = 0.25  # squared error of one label that is added, so that a few without an error do not claim certainty
@@ -93,7 +92,7 @@ class AccuracyEstimate:
 
 
 def weighted_accuracy(
-    right: NDArray[np.bool_], confidence: Real64, everywhere: Real64 | float, weights: Real64
+    right: NDArray[np.bool_], confidence: Float64, everywhere: Float64 | float, weights: Float64
 ) -> Share:
     """The share of all documents that is right, with its interval.
 
@@ -205,8 +204,8 @@ class HeldOut:
     """Predictions for documents whose labels a model was trained on, by models that have not seen them."""
 
     rows: NDArray[np.intp]  # (l,), in order
-    proba: Real64  # (l, m)
-    everywhere: Real64  # (l,): the mean confidence, on documents without a label, of the model that answered
+    proba: Float64  # (l, m)
+    everywhere: Float64  # (l,): the mean confidence, on documents without a label, of the model that answered
     folds: int
 
 
@@ -229,7 +228,7 @@ def hold_out(
     some = np.union1d(known, sample_rows(len(trained.numbers), _MOST, seed))
     others = (trained.numbers == UNKNOWN if unlabelled is None else unlabelled)[some]
     places = np.searchsorted(some, rows)
-    parts, everywhere = list[Real64](), np.zeros(len(rows))
+    parts, everywhere = list[Float64](), np.zeros(len(rows))
     with stage(progress, "holding labels out", folds, "fits"):
         for f in range(folds):
             out = fold == f
