@@ -24,10 +24,12 @@ from unruly.denoising.balance import Balance, from_labels
 from unruly.errors import InputError
 from unruly.findings import BalanceOrigin
 from unruly.labelling.answers import Labelled, problem_lines
-from unruly.ledger import GoldUse, Use
+from unruly.labelling.sampling import from_votes
+from unruly.ledger import GoldUse, Ledger, Use
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import Z95, Float64, Share, paired_difference, sample_rows, wilson
 from unruly.texts.columns import UNKNOWN
+from unruly.votes.votes import Votes
 from unruly.wording import plural
 
 # Rows (r,), their labels and how much each counts (r,) -> (r, m): what a model that is fitted again on these predicts.
@@ -290,6 +292,21 @@ class BalanceEstimate:
         all_documents = 1 / (self.labels + self.left)
         wanted = _NEARER**2 * (1 / self.labels - all_documents) + all_documents
         return math.ceil(1 / wanted - self.labels - 1e-9)  # rounding
+
+
+def balance_beside_model(
+    labelled: Labelled,
+    votes: Votes,
+    proba: NDArray[np.floating[Any]] | None,
+    ledger: Ledger | None,
+) -> BalanceEstimate | None:
+    """The shares of all documents, beside a model's predictions `proba` (n, m), if there is one, and its ledger.
+
+    Predictions that were learnt from labels are no independent control variate: then the votes are used.
+    """
+    if proba is None or ledger is None or ledger.used_for(Use.TRAINING):
+        proba = from_votes(votes)
+    return estimate_balance(labelled, proba, votes.classes)
 
 
 def estimate_balance(

@@ -102,12 +102,14 @@ def ask(
     by: str = "balance",
     *,
     answered: NDArray[np.bool_] | None = None,
+    missing: NDArray[np.bool_] | None = None,
     seed: int = 0,
 ) -> Questions:
     """At most n documents that have no answer yet.
 
-    `proba`, (n, m), are a model's predictions; without one, the vote shares are used. The random draw depends on
-    `seed` and on how many documents are `answered`, so that successive draws are independent.
+    `proba`, (n, m), are a model's predictions; without one, the vote shares are used. `missing`, (n,), are documents
+    without a text: there is nothing to read. The random draw depends on `seed` and on how many documents are
+    `answered` or missing, so that successive draws are independent.
 
     >>> votes = Votes.from_array([[0], [1], [-1], [1]], classes=["ham", "spam"], sources=["links"])
     >>> sorted(ask(votes, n=9, by="class:spam").ids)
@@ -119,6 +121,7 @@ def ask(
         raise InputError(f"{n} documents: ask for at least one")
     likely = proba if proba is not None else from_votes(votes)
     among = np.ones(votes.n, np.bool_) if answered is None else ~answered
+    among = among if missing is None else among & ~missing
     seed += int((~among).sum())
     kind, name = parsed_kind(by)
     if kind == "contested":
