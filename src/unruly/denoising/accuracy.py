@@ -53,10 +53,10 @@ def source_accuracies(fitted: Posteriors, votes: SparseVotes, spread: Float64) -
 
 
 def other_shifts(fitted: Posteriors) -> Float64:
-    """(2m, m): how b would move if the class shares were others that are about as likely, stated roughly.
+    """(2m, m): how b would move under other class shares: each class a standard deviation more, or less, common.
 
-    Others than those of the answers, by as much as the labels that the balance is worth leave open: the Newton step of
-    `match_marginals` towards each. Where text separates the classes, a rough statement moves few answers.
+    The standard deviation is that of the balance (`Balance.alternatives`), around the mean posteriors; the move is one
+    Newton step of `match_marginals` with the slack of a rough statement. It is small where text separates the classes.
     """
     q = fitted.q[sample_rows(len(fitted.q), TRIED)]
     mass = np.maximum(q.mean(axis=0), 1e-6)
@@ -69,7 +69,7 @@ def other_shifts(fitted: Posteriors) -> Float64:
 def balance_spread(shifts: Float64) -> Float64:
     """(m, m): the covariance of b that the balance leaves open, from `other_shifts`.
 
-    Higher and lower, each class as if alone: no less than the variance.
+    The moves of the m classes are summed as if independent: an upper bound, for shares sum to 1.
     """
     return np.asarray(shifts.T @ shifts / 2)
 
@@ -81,7 +81,7 @@ def _of_source(fitted: Posteriors, votes: SparseVotes, j: int, spread: Float64) 
     votes_by = fitted.ev[rows] + fitted.b  # (v, m)
     return vote_accuracy(
         scores=tau * fitted.lp[rows] + votes_by,
-        own=cast @ fitted.behaviour.opinion[j],
+        own=cast @ fitted.behaviour.log_likelihoods[j],
         earned=(one.vote, one.outcome, one.credit),
         count=float(one.cast.sum()),
         spread=spread,

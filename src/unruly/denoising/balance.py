@@ -41,7 +41,7 @@ from unruly.statistics import Float64
 from unruly.votes.sparse import SparseVotes
 
 ASSUMED_LABELS, STATED_LABELS = 10.0, 20.0
-_STEPS = 8
+_STEPS = 8  # of the fixed point; 4 and 16 change the accuracy with 20 labels by 0.05 points or less (lab/LOG.md, 2026-11-18)
 _FREEDOM = 3  # degrees of freedom of Student's distribution around assumed or stated shares
 _DOUBT = 0.5  # squared error added to the labels': a few without an error claim no certainty
 _COIN = 0.25  # the variance of one label of a class that half of the documents have: the largest
@@ -51,7 +51,7 @@ _LEAST = 1e-3  # share of any class
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """Class shares, and the labels that they are worth."""
+    """Class shares, and how many labels drawn at random would tell them as well."""
 
     shares: Float64  # (m,)
     labels: float  # infinite: exact
@@ -96,10 +96,10 @@ class Balance:
 
 
 def vote_shares(votes: SparseVotes) -> Float64:
-    """(m,): the mean share of each class in the votes on a document; half a document is added to each class.
+    """(m,): each class's share of the votes on a document, averaged over documents; half a document is added to each class.
 
-    Partial votes support other votes; alone, they count for their classes as often as other votes name these. A class
-    that only partial votes name is taken to be as common there as the others on average, not as rare as its votes.
+    A partial vote beside others counts for those of its classes that they name. Alone, it is divided among its classes
+    by the shares that the other votes give them; a class that only partial votes name gets the mean of these shares.
 
     >>> from unruly.votes.votes import Votes
     >>> vote_shares(SparseVotes.of(Votes.from_array([[0, 1], [0, 0], [-1, -1]]))).round(2).tolist()
@@ -139,16 +139,18 @@ def from_labels(
         slopes = _slopes(truth, q[rows], weights)
         wrong = truth - slopes * q[rows]
         estimate = slopes * q.mean(axis=0) + weights @ wrong
-        worth = _variance(truth, weights) / _variance(wrong, weights) / float(weights @ weights)
+        size = (
+            _variance(truth, weights) / _variance(wrong, weights) / float(weights @ weights)
+        )  # n'
         before = _uncontradicted(start, known.shares)
-        told = _shares(np.maximum(estimate, _HALF / (worth + 1)))
-        mixed = (before * start.shares + worth * told) / (before + worth)
+        by_labels = _shares(np.maximum(estimate, _HALF / (size + 1)))
+        mixed = (before * start.shares + size * by_labels) / (before + size)
         known = Balance(
             _shares(mixed),
-            before + worth,
+            before + size,
             BalanceOrigin.LABELS,
             start.origin,
-            before / (before + worth),
+            before / (before + size),
         )
     return known
 
@@ -160,7 +162,7 @@ def _variance(values: Float64, weights: Float64) -> float:
 
 
 def _uncontradicted(start: Balance, shares: Float64) -> float:
-    """n0': the labels that the shares before any label are worth beside shares that labels tell."""
+    """n0': the labels that the assumed or stated shares count as, fewer the further the labels contradict them."""
     own = float((start.shares * (1 - start.shares)).sum()) / (start.labels + 2)  # v0
     apart = float(((shares - start.shares) ** 2).sum())
     return start.labels / (1 + apart / (_FREEDOM * own))
@@ -169,7 +171,7 @@ def _uncontradicted(start: Balance, shares: Float64) -> float:
 def _slopes(truth: Float64, q: Float64, weights: Float64) -> Float64:
     """(m,): the slope of the labels (l, m) on the predictions (l, m) of each class, from 0 to 1.
 
-    One label's worth of slope 1 is added to the slope of all classes together, and one of that slope to each class.
+    Shrunk: the slope of all classes together towards 1, and that of each class towards the common one, each by one label.
     """
     centred = q - weights @ q
     together = weights @ (centred * (truth - weights @ truth))  # (m,)

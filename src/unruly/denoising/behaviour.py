@@ -51,15 +51,15 @@ class Behaviour:
     discount: Float64  # (k,): r
 
     @cached_property
-    def opinion(self) -> Float64:
+    def log_likelihoods(self) -> Float64:
         """(k, c, y): what source j's vote for c adds to the log-odds of class y, centred over y."""
         logs = np.log(self.rates) * self.discount[:, None, None]
         return np.ascontiguousarray((logs - logs.mean(axis=1, keepdims=True)).transpose(0, 2, 1))
 
 
-def evidence(votes: SparseVotes, opinion: Float64) -> Float64:
-    """(n, m): ev, the sum of the opinions of the sources that voted on each document."""
-    return np.asarray(votes.onehot @ opinion.reshape(-1, votes.m), np.float64)
+def evidence(votes: SparseVotes, log_likelihoods: Float64) -> Float64:
+    """(n, m): ev, the sum of the log-likelihoods of the votes that voted on each document."""
+    return np.asarray(votes.onehot @ log_likelihoods.reshape(-1, votes.m), np.float64)
 
 
 def source_behaviour(votes: SparseVotes, q: Float64, mass: Float64) -> Behaviour:

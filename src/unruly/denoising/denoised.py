@@ -44,7 +44,7 @@ class DenoisedModel:
     named: NDArray[np.int64]  # (m,): the classes that votes or labels name; no other is predicted
     texts: tuple[SoftmaxRegression, ...]  # one for each block of features
     weights: tuple[float, ...]  # of the blocks; sum to 1
-    opinion: Float64  # (k, c, y): what each vote adds to the log-odds, of the named classes
+    log_likelihoods: Float64  # (k, c, y): what each vote adds to the log-odds, of the named classes
     b: Float64  # (m,): the shift by the class balance
     vote_bias: Float64  # (m,): the same for the votes alone
     tau: float
@@ -92,7 +92,9 @@ class DenoisedModel:
         place = np.zeros((votes.n, votes.k), dtype=np.intp)
         place[row, source] = np.arange(len(row))  # (n, k): the number of the vote
         added = np.zeros(named.shape)
-        said = cast.onehot.data[:, None] * self.opinion[cast.source, cast.outcome]  # (entries, y)
+        said = (
+            cast.onehot.data[:, None] * self.log_likelihoods[cast.source, cast.outcome]
+        )  # (entries, y)
         np.add.at(added, place[cast.row, cast.source], said)
         likely = np.exp(added / self.tau)  # (v, y)
         mine, others = named * shares, ~named * shares  # (v, y)
@@ -110,7 +112,9 @@ class DenoisedModel:
         if source in self.sources:
             j = self.sources.index(source)
             one = self._named_votes(votes.take(rows)).of_source(j)
-            np.add.at(own, one.rows[one.vote], one.cast[:, None] * self.opinion[j][one.outcome])
+            np.add.at(
+                own, one.rows[one.vote], one.cast[:, None] * self.log_likelihoods[j][one.outcome]
+            )
         given = earned[:, self.named]
         vote, outcome = np.nonzero(given)
         right = (vote, outcome, given[vote, outcome])
@@ -119,7 +123,7 @@ class DenoisedModel:
     def _heads(self, features: Features, votes: Votes) -> Heads:
         lp = self.log_text(features)  # (n, m)
         cast = self._named_votes(votes)
-        ev = evidence(cast, self.opinion)
+        ev = evidence(cast, self.log_likelihoods)
         covered = cast.covered
         rule = softmax(ev / self.tau + self.vote_bias)
         text = softmax(lp + self.b / self.tau)
@@ -143,8 +147,8 @@ class DenoisedModel:
 
     def _vote_weights(self, cast: SparseVotes, votes: Votes) -> Float32:
         """(n, k): the share of each vote in all that the votes on a document move; 0 where there is none."""
-        k, m = self.opinion.shape[:2]
-        size = np.abs(self.opinion).sum(axis=2).reshape(k * m) + 1e-9  # (k * c,)
+        k, m = self.log_likelihoods.shape[:2]
+        size = np.abs(self.log_likelihoods).sum(axis=2).reshape(k * m) + 1e-9  # (k * c,)
         moved = cast.onehot.data * size[cast.onehot.indices]
         table = np.zeros((votes.n, votes.k))
         np.add.at(table, (cast.row, cast.source), moved)
@@ -169,7 +173,7 @@ class DenoisedModel:
         """Everything numeric."""
         arrays: dict[str, NDArray[Any]] = {
             "named": self.named,
-            "opinion": self.opinion,
+            "opinion": self.log_likelihoods,
             "b": self.b,
             "vote_bias": self.vote_bias,
             "reliability": self.reliability,
@@ -219,7 +223,7 @@ class DenoisedModel:
             named=arrays["named"],
             texts=texts,
             weights=tuple(facts["weights"]),
-            opinion=arrays["opinion"],
+            log_likelihoods=arrays["opinion"],
             b=arrays["b"],
             vote_bias=arrays["vote_bias"],
             tau=float(facts["tau"]),

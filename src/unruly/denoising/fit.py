@@ -106,7 +106,7 @@ def denoise(
             named=named,
             texts=tuple(t.regression(w) for t, w in zip(task.texts, fitted.weights, strict=True)),
             weights=features.weights,
-            opinion=fitted.behaviour.opinion,
+            log_likelihoods=fitted.behaviour.log_likelihoods,
             b=fitted.b,
             vote_bias=_vote_bias(fitted, task.votes),
             tau=settings.tau,

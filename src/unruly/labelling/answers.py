@@ -164,17 +164,17 @@ def _weights(counted: Mapping[int, Answer], answered: NDArray[np.bool_]) -> NDAr
     begun = {name: min(moment(counted[row].when) for row in rows) for name, rows in draws.items()}
     order = sorted(draws, key=lambda name: (begun[name], name))
     taken = np.array([len(draws[name]) for name in order])
-    telling = np.array([_everywhere(counted[draws[name][0]]) for name in order], np.bool_)
+    reaches_all = np.array([_everywhere(counted[draws[name][0]]) for name in order], np.bool_)
     weights = np.zeros(len(answered))
     known = len(answered) - (int(answered.sum()) - len(counted))  # documents that people can tell
     if known == len(counted):
         weights[list(counted)] = 1.0
         return weights
-    if not telling.any():
+    if not reaches_all.any():
         return weights
     open_after = known - np.cumsum(taken)  # of each draw
     open_then = open_after + taken
-    share = np.where(telling, taken / (open_then * open_after), 0.0)
+    share = np.where(reaches_all, taken / (open_then * open_after), 0.0)
     share /= share.sum()
     later = 1 - np.cumsum(share)
     for name, stands, own, rest in zip(order, open_then, share, later, strict=True):

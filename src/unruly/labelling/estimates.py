@@ -37,17 +37,18 @@ Refitted = Callable[[NDArray[np.intp], NDArray[np.int64], Float64], NDArray[np.f
 FOLDS = 5
 _MOST = 20_000  # documents on which the model is fitted again
 _EXTRA = 0.25  # squared error of one label that is added, so that a few without an error do not claim certainty
-_NEARER = 2 / 3  # of today's half width: what more labels are counted for
-_TELLING = 0.4
-_WIDE = 0.1  # of an interval of accuracy
-_NONE = 1e-6  # labels that the shares are worth before any label
+# What follows decides what is said, not what is estimated.
+_NEARER = 2 / 3  # of today's half width: what more labels are counted for; about twice as many
+_NARROW = 0.4  # half width below which a share is reported: beyond, nearly every share is possible
+_WIDE = 0.1  # of an interval of accuracy: models that people choose between differ by less
+_NONE = 1e-6  # labels that the shares count as before any label
 
 
 @dataclass(frozen=True)
 class AccuracyEstimate:
     """The accuracy of a model on all documents, estimated from labels."""
 
-    accuracy: Share  # n: the labels drawn evenly that these are worth
+    accuracy: Share  # n: the effective sample size, in labels drawn evenly
     labels: int
     trained: int  # of these, that the model was trained on, and that were held out
     held_out: int  # parts in which they were; 0: the model has seen none
@@ -115,8 +116,8 @@ def weighted_accuracy(
     value = float(np.clip(w @ rest, 0.0, 1.0))
     plain, spread = float(w @ (r - w @ r) ** 2), float(w @ (rest - w @ rest) ** 2)
     even = 1 / float(w @ w)  # labels of equal weight that would tell as much
-    worth = round(even * (plain + extra) / (spread + extra))
-    return wilson(value * worth, max(worth, 1))
+    size = round(even * (plain + extra) / (spread + extra))
+    return wilson(value * size, max(size, 1))
 
 
 def estimate_accuracy(
@@ -262,9 +263,9 @@ class BalanceEstimate:
         return int(np.argmax(self.half_widths))
 
     @property
-    def telling(self) -> bool:
+    def narrow(self) -> bool:
         """Whether the intervals are narrow enough to report."""
-        return self.half_widths[self.widest] < _TELLING
+        return self.half_widths[self.widest] < _NARROW
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""

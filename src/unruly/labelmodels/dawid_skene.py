@@ -109,7 +109,7 @@ class DawidSkene(LogLinearModel):
         self.rates_ = rates(distinct, q, self.smoothing)
 
     def _evidence(self, distinct: DistinctVotes) -> tuple[Float64, Float64, Float64]:
-        return evidence(
+        return log_linear_terms(
             log_rates(self.rates_), _silence(self.rates_), self.class_prior_, self.abstention
         )
 
@@ -131,7 +131,7 @@ def log_rates(rates: Float64) -> Float64:
     return np.log(np.where(rates > 0, rates, 1.0))
 
 
-def evidence(
+def log_linear_terms(
     spoken: Float64,
     silence: Float64,
     prior: Float64,
@@ -158,7 +158,7 @@ def learned_prior(distinct: DistinctVotes, smoothing: float = 1.0) -> Float64:
     for _ in range(300):
         found = rates(distinct, q, smoothing)
         before, prior = prior, (distinct.mass(q) + 1) / (distinct.n + m)
-        q = posterior(distinct, *evidence(log_rates(found), _silence(found), prior, 1.0))
+        q = posterior(distinct, *log_linear_terms(log_rates(found), _silence(found), prior, 1.0))
         if np.abs(prior - before).max() < 1e-5:
             break
     return prior
@@ -226,7 +226,7 @@ class OneCoin(DawidSkene):
         silence = np.clip(1 - self.rates_.sum(axis=1), floor, 1)  # (k, m)
         # log T, without what all classes share
         spoken = self.coins_[:, None, None] * np.eye(distinct.m)
-        return evidence(spoken, silence, self.class_prior_, self.abstention)
+        return log_linear_terms(spoken, silence, self.class_prior_, self.abstention)
 
 
 def _coins(
