@@ -1,4 +1,4 @@
-"""Naive Bayes on lsa's own terms as one more opinion of the text beside the default's regressions.
+"""Naive Bayes on lsa's own terms as one more log_likelihoods of the text beside the default's regressions.
 
     python lab/benchmarks/naive_bayes.py --data DIR [--datasets ...] [--encoders lsa] [--most 3000] [--seeds 1]
                                          [--weights 0,0.1,0.2,0.3] [--power 3] [--json]
@@ -193,7 +193,7 @@ def _answers(
     fitted: Posteriors, case: Case, opinions: Sequence[Real64], weights: Sequence[float]
 ) -> Answers:
     lp = pooled(opinions, weights)
-    ev = evidence(SparseVotes.of(case.votes), fitted.behaviour.opinion)
+    ev = evidence(SparseVotes.of(case.votes), fitted.behaviour.log_likelihoods)
     return np.asarray((fitted.settings.tau * lp + ev + fitted.b).argmax(axis=1))
 
 

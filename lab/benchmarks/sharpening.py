@@ -84,7 +84,10 @@ def rounds(
         behaviour = source_behaviour(task.votes, q, mass)
         pairs = zip(task.texts, weights, strict=True)
         by_encoder = tuple(text.held_out(w, q, mass) for text, w in pairs)
-        lp, ev = em.pooled(by_encoder, task.weights), evidence(task.votes, behaviour.opinion)
+        lp, ev = (
+            em.pooled(by_encoder, task.weights),
+            evidence(task.votes, behaviour.log_likelihoods),
+        )
         b0 = way(lp, ev, mass @ q / mass.sum(), settings.tau)
         b0 = b0 - b0.mean()
         scores = settings.tau * lp + ev

@@ -9,6 +9,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+Float32 = NDArray[np.float32]
+Float64 = NDArray[np.float64]
 Float = TypeVar("Float", np.float32, np.float64)
 Z95 = 1.959963984540054  # the normal distribution's 97.5 % point
 # Of the errors of posteriors on documents that one rule matches. The fit (`denoising.accuracy`) adds variances for encoders, balance
@@ -32,9 +34,7 @@ class Share:
         return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%})"
 
 
-def ratio(
-    part: NDArray[np.float64], whole: NDArray[np.float64], otherwise: NDArray[np.float64] | float
-) -> NDArray[np.float64]:
+def ratio(part: Float64, whole: Float64, otherwise: Float64 | float) -> Float64:
     """A part divided by a whole of 0 or more, cell by cell; `otherwise` where the whole is 0.
 
     >>> ratio(np.array([1.0, 0.0]), np.array([2.0, 0.0]), np.nan).tolist()
@@ -112,9 +112,7 @@ def clustered(share: float, spread: float, trials: int) -> Share:
     return Share(share, max(0.0, share - half), min(1.0, share + half), trials)
 
 
-def paired_difference(
-    differences: NDArray[np.float64], weights: NDArray[np.float64] | None = None
-) -> Share:
+def paired_difference(differences: Float64, weights: Float64 | None = None) -> Share:
     """The weighted mean of differences from -1 to 1 between two answers to the same documents, with its 95 % interval.
 
     The interval is that of Agresti and Min (2005) for matched pairs: two pairs are added, half a pair for each of the

@@ -52,9 +52,9 @@ def test_rates_are_shrunk_hit_rates_and_false_alarm_rates(seed: int, m: int) -> 
 @given(st.integers(0, 100), st.integers(3, 5))
 def test_a_vote_speaks_for_its_class_against_all_others_alike(seed: int, m: int) -> None:
     votes, q, mass = random_task(seed, m)
-    opinion = source_behaviour(votes, q, mass).opinion  # (k, c, y)
+    log_likelihoods = source_behaviour(votes, q, mass).log_likelihoods  # (k, c, y)
     for c in range(m):
-        others = opinion[:, c, np.arange(m) != c]
+        others = log_likelihoods[:, c, np.arange(m) != c]
         assert others == pytest.approx(np.repeat(others[:, :1], m - 1, axis=1))
 
 
@@ -67,9 +67,11 @@ def test_classes_of_a_partial_vote_are_no_false_alarms_of_each_other() -> None:
     votes = replace(votes, matrix=matrix, soft={votes.sources[0]: shares})
     q = np.repeat(np.eye(3), 30, axis=0)
     found = source_behaviour(SparseVotes.of(votes), q, np.ones(90))
-    opinion = 0.5 * (found.opinion[0, 1] + found.opinion[0, 2])  # what the vote adds
-    assert opinion[1] == pytest.approx(opinion[2])
-    assert opinion[1] - opinion[0] > 1.5  # 15 of 30 against 1.5 of 30, shrunk
+    log_likelihoods = 0.5 * (
+        found.log_likelihoods[0, 1] + found.log_likelihoods[0, 2]
+    )  # what the vote adds
+    assert log_likelihoods[1] == pytest.approx(log_likelihoods[2])
+    assert log_likelihoods[1] - log_likelihoods[0] > 1.5  # 15 of 30 against 1.5 of 30, shrunk
 
 
 @given(st.integers(0, 100), st.integers(2, 4))
@@ -128,7 +130,7 @@ def test_documents_without_any_mass_leave_finite_rates() -> None:
     votes, q, _ = random_task(0, 2)
     with np.errstate(divide="raise", invalid="raise"):
         found = source_behaviour(votes, q, np.zeros(60))
-    assert np.isfinite(found.opinion).all()
+    assert np.isfinite(found.log_likelihoods).all()
 
 
 def test_a_source_that_never_votes_repeats_nobody() -> None:
@@ -146,13 +148,13 @@ def test_a_source_that_never_votes_repeats_nobody() -> None:
 def test_evidence_sums_the_opinions_of_those_that_voted() -> None:
     votes, q, mass = random_task(0, 2)
     found = source_behaviour(votes, q, mass)
-    opinion = found.opinion
-    assert opinion.mean(axis=2) == pytest.approx(0, abs=1e-12)
-    ev = evidence(votes, opinion)
+    log_likelihoods = found.log_likelihoods
+    assert log_likelihoods.mean(axis=2) == pytest.approx(0, abs=1e-12)
+    ev = evidence(votes, log_likelihoods)
     for i in (0, 7, 31):
         cells = np.flatnonzero(votes.row == i)
         expected = sum(
-            (opinion[votes.source[v], votes.outcome[v]] for v in cells), start=np.zeros(2)
+            (log_likelihoods[votes.source[v], votes.outcome[v]] for v in cells), start=np.zeros(2)
         )
         assert ev[i] == pytest.approx(expected)
 
@@ -162,5 +164,7 @@ def test_two_votes_do_not_claim_certainty() -> None:
     matrix[:2] = 0
     q = np.eye(2)[[0] * 50 + [1] * 50]
     votes = SparseVotes.of(Votes.from_array(matrix, classes=["a", "b"]))
-    opinion = source_behaviour(votes, q, np.ones(100)).opinion[0, 0]
-    assert opinion[0] - opinion[1] == pytest.approx(np.log(9), abs=0.01)  # (2 + 5/2) / (1/2)
+    log_likelihoods = source_behaviour(votes, q, np.ones(100)).log_likelihoods[0, 0]
+    assert log_likelihoods[0] - log_likelihoods[1] == pytest.approx(
+        np.log(9), abs=0.01
+    )  # (2 + 5/2) / (1/2)

@@ -57,7 +57,7 @@ def test_the_answer_pools_both_heads(task: tuple[DenoisedModel, Features, Votes]
     assert heads.combined[silent] == pytest.approx(heads.classifier[silent], abs=1e-6)
     row = int(np.flatnonzero(votes.covered)[0])
     ev = sum(
-        (model.opinion[j, votes.matrix[row, j]] for j in np.flatnonzero(votes.voted[row])),
+        (model.log_likelihoods[j, votes.matrix[row, j]] for j in np.flatnonzero(votes.voted[row])),
         start=np.zeros(3),
     )
     scores = (model.tau * lp[row] + ev + model.b) / model.tau
@@ -82,8 +82,8 @@ def test_an_answer_that_neither_head_prefers_is_decided_by_both_together(
     task: tuple[DenoisedModel, Features, Votes],
 ) -> None:
     model, features, votes = task
-    opinion = np.random.default_rng(0).normal(0, 4, model.opinion.shape)
-    heads = replace(model, opinion=opinion).heads(features, votes)
+    log_likelihoods = np.random.default_rng(0).normal(0, 4, model.log_likelihoods.shape)
+    heads = replace(model, log_likelihoods=log_likelihoods).heads(features, votes)
     rule, text = heads.denoiser.argmax(axis=1), heads.classifier.argmax(axis=1)
     other = votes.covered & (heads.predicted != rule) & (heads.predicted != text)
     assert other.any()
@@ -106,7 +106,7 @@ def test_vote_odds_are_the_factor_of_one_vote(task: tuple[DenoisedModel, Feature
     row, j = (int(x[0]) for x in np.nonzero(votes.voted))
     c = int(votes.matrix[row, j])
     prior = np.array(model.balance.shares)
-    after = prior * np.exp(model.opinion[j, c] / model.tau)  # as in the answer
+    after = prior * np.exp(model.log_likelihoods[j, c] / model.tau)  # as in the answer
     factor = (after[c] / (after.sum() - after[c])) / (prior[c] / (1 - prior[c]))
     assert odds[row, j] == pytest.approx(factor)
 
@@ -123,7 +123,7 @@ def test_the_odds_of_a_soft_vote_are_those_of_its_shares(
     shares[row, c] = 0.55
     soft = replace(votes, soft={votes.sources[j]: shares})
     prior = np.array(model.balance.shares)
-    after = prior * np.exp(shares[row].astype(float) @ model.opinion[j] / model.tau)
+    after = prior * np.exp(shares[row].astype(float) @ model.log_likelihoods[j] / model.tau)
     factor = (after[c] / (after.sum() - after[c])) / (prior[c] / (1 - prior[c]))
     assert model.vote_odds(features, soft)[row, j] == pytest.approx(factor, rel=1e-6)
     assert abs(np.log(factor)) < abs(np.log(model.vote_odds(features, votes)[row, j]))
@@ -135,7 +135,7 @@ def test_a_vote_for_every_class_moves_no_odds(
     """Or for every class that the model knows: there is no other that it could speak against."""
     model, features, votes = task
     row, j = (int(x[0]) for x in np.nonzero(votes.voted))
-    known = replace(model, named=model.named[:2], opinion=model.opinion[:, :2, :2])
+    known = replace(model, named=model.named[:2], log_likelihoods=model.log_likelihoods[:, :2, :2])
     shares = np.full((votes.n, 3), np.nan, np.float32)
     shares[votes.voted[:, j]] = np.eye(3)[votes.matrix[votes.voted[:, j], j]]
     shares[row] = [0.5, 0.5, 0]
@@ -143,7 +143,7 @@ def test_a_vote_for_every_class_moves_no_odds(
     assert known.vote_odds(features, either)[row, j] == 1
     uneven = replace(model, balance=replace(model.balance, shares=(0.6, 0.3, 0.1)))
     prior = np.array([0.6, 0.3, 0.1])
-    after = prior * np.exp(model.opinion[j, :2].mean(axis=0) / model.tau)
+    after = prior * np.exp(model.log_likelihoods[j, :2].mean(axis=0) / model.tau)
     factor = (after[0] + after[1]) / after[2] / (0.9 / 0.1)  # of the odds that it is one of both
     assert uneven.vote_odds(features, either)[row, j] == pytest.approx(factor)
     assert abs(factor - 1) > 1e-3

@@ -68,8 +68,10 @@ def test_copies_of_a_source_weigh_about_as_much_as_one(
     copied = np.concatenate([votes.matrix[:, :1]] * (times - 1) + [votes.matrix], axis=1)
 
     def moved(matrix: np.ndarray, sources: slice) -> float:
-        opinion = denoise(features, Votes.from_array(matrix)).opinion[sources]  # (j, c, y)
-        return float(np.abs(opinion[:, 0, 0] - opinion[:, 0, 1]).sum())
+        log_likelihoods = denoise(features, Votes.from_array(matrix)).log_likelihoods[
+            sources
+        ]  # (j, c, y)
+        return float(np.abs(log_likelihoods[:, 0, 0] - log_likelihoods[:, 0, 1]).sum())
 
     ratio = moved(copied, slice(0, times)) / moved(votes.matrix, slice(0, 1))
     record_property("weight of the copies together, beside the source alone", ratio)
@@ -97,9 +99,9 @@ def test_an_inverted_source_is_noticed_and_used_the_other_way_round() -> None:
     found = [note for note in model.notes if isinstance(note, WeakSource)]
     assert [note.source for note in found] == ["source_0"]
     assert found[0].below_chance
-    opinion = model.opinion[0]  # (c, y)
-    assert opinion[0, 1] > opinion[0, 0]
-    assert opinion[1, 0] > opinion[1, 1]
+    log_likelihoods = model.log_likelihoods[0]  # (c, y)
+    assert log_likelihoods[0, 1] > log_likelihoods[0, 0]
+    assert log_likelihoods[1, 0] > log_likelihoods[1, 1]
     assert (model.heads(features, votes).predicted == truth).mean() > 0.9
 
 

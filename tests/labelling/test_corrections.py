@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unruly.labelling.corrections import corrections, replaced
+from unruly.labelling.answers import corrections, replaced
 from unruly.labelling.label_file import AGAIN, CANNOT_TELL, WITHDRAWN, Answer, LabelFile
 
 DRAWN = Answer("4", "ham", "2026-01-01", "ada", "balance#1", 0.25, "a note")

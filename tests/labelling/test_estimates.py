@@ -18,7 +18,6 @@ from unruly.features.encoder import Features
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import (
     BalanceEstimate,
-    Real64,
     Refitted,
     compare_accuracies,
     estimate_accuracy,
@@ -27,6 +26,7 @@ from unruly.labelling.estimates import (
     weighted_accuracy,
 )
 from unruly.labelling.sampling import ask
+from unruly.statistics import Float64
 from unruly.votes.votes import Votes
 
 
@@ -34,7 +34,7 @@ def again(features: Features, votes: Votes, seen: list[int]) -> Refitted:
     """Fits again on some documents, and notes how many labels it was given."""
 
     def refitted(
-        rows: NDArray[np.intp], labels: NDArray[np.int64], weights: Real64
+        rows: NDArray[np.intp], labels: NDArray[np.int64], weights: Float64
     ) -> NDArray[np.float32]:
         seen.append(int((labels >= 0).sum()))
         part, cast = features.take(rows), votes.take(rows)

@@ -32,9 +32,9 @@ def test_pairs_are_what_counting_one_by_one_gives(matrix: list[list[int]]) -> No
     assert np.array_equal(shares, shares.T, equal_nan=True)
 
 
-def test_pairs_that_have_no_choice_are_not_telling() -> None:
+def test_pairs_that_have_no_choice_are_not_informative() -> None:
     counted = count_pairs(votes_of([[0, 1, 0], [0, 1, 1], [0, 1, 0]]))
-    assert counted.telling.tolist() == [
+    assert counted.informative.tolist() == [
         [False, False, True],  # x names one class, y another: they can only disagree
         [False, False, True],
         [True, True, True],

@@ -227,7 +227,7 @@ def test_label_models_use_them(model: DawidSkene) -> None:
 def test_the_default_uses_them_as_evidence_for_the_union() -> None:
     votes, truth, features = planted()
     model = denoise(features, votes)
-    part = model.opinion[3]  # (c, y): its shares say what a vote for [1 or 2] adds
+    part = model.log_likelihoods[3]  # (c, y): its shares say what a vote for [1 or 2] adds
     added = 0.5 * (part[1] + part[2])
     assert added[0] < added[1] - 1
     assert added[0] < added[2] - 1

@@ -260,7 +260,7 @@ def _end(
     if accuracy is not None:
         on = plural(int(accuracy.n), "labelled document")
         screen.say(f"{checked} is right on {accuracy}, by {on} that it votes on")
-    if balance is not None and balance.telling:
+    if balance is not None and balance.narrow:
         screen.say(balance.sentence())
     if changed is not None:
         screen.say(change_line(changed, len(task.corpus)))

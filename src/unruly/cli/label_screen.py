@@ -412,7 +412,7 @@ class Conversation:
     def _tell(self) -> None:
         """What the labels so far tell, and what they would change."""
         found = self.task.balance(self.session.file)
-        if found is not None and found.telling:
+        if found is not None and found.narrow:
             self.view.say(found.sentence())
         if self.task.quick:
             changed = self.task.changed(self.session.file)

@@ -28,6 +28,7 @@ from unruly.denoising.balance import STATED_LABELS
 from unruly.denoising.em import Posteriors
 from unruly.statistics import (
     Z95,
+    Float64,
     Share,
     effective_size,
     sample_rows,
@@ -36,7 +37,6 @@ from unruly.statistics import (
 )
 from unruly.votes.sparse import SparseVotes
 
-Real64 = NDArray[np.float64]
 FEW = 20  # the fewest votes of a source that is reported as weak
 Earned = tuple[  # (e,) each: the vote, a class for which it is right, and how far
     NDArray[np.integer[Any]], NDArray[np.integer[Any]], NDArray[np.floating[Any]]
@@ -47,16 +47,16 @@ TRIED = 4_000  # documents on which other balances are tried
 _CORRELATION = 0.03
 
 
-def source_accuracies(fitted: Posteriors, votes: SparseVotes, spread: Real64) -> tuple[Share, ...]:
+def source_accuracies(fitted: Posteriors, votes: SparseVotes, spread: Float64) -> tuple[Share, ...]:
     """The accuracy of each source, with its interval; a share of no documents for one that never voted."""
     return tuple(_of_source(fitted, votes, j, spread) for j in range(votes.k))
 
 
-def other_shifts(fitted: Posteriors) -> Real64:
-    """(2m, m): how b would move if the class shares were others that are about as likely, stated roughly.
+def other_shifts(fitted: Posteriors) -> Float64:
+    """(2m, m): how b would move under other class shares: each class a standard deviation more, or less, common.
 
-    Others than those of the answers, by as much as the labels that the balance is worth leave open: the Newton step of
-    `match_marginals` towards each. Where text separates the classes, a rough statement moves few answers.
+    The standard deviation is that of the balance (`Balance.alternatives`), around the mean posteriors; the move is one
+    Newton step of `match_marginals` with the slack of a rough statement. It is small where text separates the classes.
     """
     q = fitted.q[sample_rows(len(fitted.q), TRIED)]
     mass = np.maximum(q.mean(axis=0), 1e-6)
@@ -66,22 +66,22 @@ def other_shifts(fitted: Posteriors) -> Real64:
     return np.asarray(np.linalg.solve(curvature, apart.T).T)
 
 
-def balance_spread(shifts: Real64) -> Real64:
+def balance_spread(shifts: Float64) -> Float64:
     """(m, m): the covariance of b that the balance leaves open, from `other_shifts`.
 
-    Higher and lower, each class as if alone: no less than the variance.
+    The moves of the m classes are summed as if independent: an upper bound, for shares sum to 1.
     """
     return np.asarray(shifts.T @ shifts / 2)
 
 
-def _of_source(fitted: Posteriors, votes: SparseVotes, j: int, spread: Real64) -> Share:
+def _of_source(fitted: Posteriors, votes: SparseVotes, j: int, spread: Float64) -> Share:
     tau, one = fitted.settings.tau, votes.of_source(j)
     rows = one.rows
     cast = csr_array((one.cast, (one.vote, one.outcome)), (len(rows), votes.m))
     votes_by = fitted.ev[rows] + fitted.b  # (v, m)
     return vote_accuracy(
         scores=tau * fitted.lp[rows] + votes_by,
-        own=cast @ fitted.behaviour.opinion[j],
+        own=cast @ fitted.behaviour.log_likelihoods[j],
         earned=(one.vote, one.outcome, one.credit),
         count=float(one.cast.sum()),
         spread=spread,
@@ -90,12 +90,12 @@ def _of_source(fitted: Posteriors, votes: SparseVotes, j: int, spread: Real64) -
 
 
 def vote_accuracy(
-    scores: Real64,
-    own: Real64,
+    scores: Float64,
+    own: Float64,
     earned: Earned,
     count: float,
-    spread: Real64,
-    by_encoder: Sequence[Real64] = (),
+    spread: Float64,
+    by_encoder: Sequence[Float64] = (),
 ) -> Share:
     """The accuracy of v votes of one source; of none, a share of no documents.
 
@@ -112,10 +112,10 @@ def vote_accuracy(
         return Share(float("nan"), 0.0, 1.0, 0)
     vote, outcome, credit = earned
 
-    def right(q: Real64) -> Real64:
+    def right(q: Float64) -> Float64:
         return np.asarray(q[vote, outcome] * credit)  # (e,), of posteriors (v, m)
 
-    def agreement(given: Real64) -> float:
+    def agreement(given: Float64) -> float:
         return float(right(softmax(given)).sum() / count)
 
     q = softmax(scores - own)  # (v, m)

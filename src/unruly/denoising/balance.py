@@ -37,11 +37,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.findings import BalanceOrigin
+from unruly.statistics import Float64
 from unruly.votes.sparse import SparseVotes
 
-Real64 = NDArray[np.float64]
 ASSUMED_LABELS, STATED_LABELS = 10.0, 20.0
-_STEPS = 8
+_STEPS = 8  # of the fixed point; 4 and 16 change the accuracy with 20 labels by 0.05 points or less (lab/LOG.md, 2026-11-18)
 _FREEDOM = 3  # degrees of freedom of Student's distribution around assumed or stated shares
 _DOUBT = 0.5  # squared error added to the labels': a few without an error claim no certainty
 _COIN = 0.25  # the variance of one label of a class that half of the documents have: the largest
@@ -51,16 +51,16 @@ _LEAST = 1e-3  # share of any class
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """Class shares, and the labels that they are worth."""
+    """Class shares, and how many labels drawn at random would tell them as well."""
 
-    shares: Real64  # (m,)
+    shares: Float64  # (m,)
     labels: float  # infinite: exact
     origin: BalanceOrigin
     before: BalanceOrigin | None = None  # of the shares that labels were joined with
     weight: float = 0.0  # of these beside the labels, from 0 to 1
 
     @property
-    def deviation(self) -> Real64:
+    def deviation(self) -> Float64:
         """(m,): the standard deviation of each class's log-odds that so many labels leave.
 
         The part that is assumed has the variance of Student's distribution, three times as large: some shares are far off.
@@ -79,7 +79,7 @@ class Balance:
             return 1.0
         return self.weight if self.before is BalanceOrigin.ASSUMED else 0.0
 
-    def alternatives(self) -> tuple[Real64, ...]:
+    def alternatives(self) -> tuple[Float64, ...]:
         """2m times (m,): the shares with the odds of one class a standard deviation higher or lower.
 
         >>> known = Balance(np.array([0.5, 0.5]), 98.0, BalanceOrigin.STATED)
@@ -95,11 +95,11 @@ class Balance:
         return tuple(found)
 
 
-def vote_shares(votes: SparseVotes) -> Real64:
-    """(m,): the mean share of each class in the votes on a document; half a document is added to each class.
+def vote_shares(votes: SparseVotes) -> Float64:
+    """(m,): each class's share of the votes on a document, averaged over documents; half a document is added to each class.
 
-    Partial votes support other votes; alone, they count for their classes as often as other votes name these. A class
-    that only partial votes name is taken to be as common there as the others on average, not as rare as its votes.
+    A partial vote beside others counts for those of its classes that they name. Alone, it is divided among its classes
+    by the shares that the other votes give them; a class that only partial votes name gets the mean of these shares.
 
     >>> from unruly.votes.votes import Votes
     >>> vote_shares(SparseVotes.of(Votes.from_array([[0, 1], [0, 0], [-1, -1]]))).round(2).tolist()
@@ -115,7 +115,7 @@ def vote_shares(votes: SparseVotes) -> Real64:
     return _mean_shares(votes, shares)
 
 
-def _mean_shares(votes: SparseVotes, shares: Real64) -> Real64:
+def _mean_shares(votes: SparseVotes, shares: Float64) -> Float64:
     """(m,): of documents with votes; partial votes that stand alone are shared out by these shares."""
     total = votes.combined_shares(shares)[votes.covered].sum(axis=0) + 0.5
     return np.asarray(total / total.sum())
@@ -123,10 +123,10 @@ def _mean_shares(votes: SparseVotes, shares: Real64) -> Real64:
 
 def from_labels(
     start: Balance,
-    posterior: Callable[[Balance], Real64],
+    posterior: Callable[[Balance], Float64],
     rows: NDArray[np.intp],
     labels: NDArray[np.intp],
-    weights: Real64,
+    weights: Float64,
 ) -> Balance:
     """The balance after labels (l,) of documents (l,) that count for `weights` (l,), which sum to 1.
 
@@ -139,37 +139,39 @@ def from_labels(
         slopes = _slopes(truth, q[rows], weights)
         wrong = truth - slopes * q[rows]
         estimate = slopes * q.mean(axis=0) + weights @ wrong
-        worth = _variance(truth, weights) / _variance(wrong, weights) / float(weights @ weights)
+        size = (
+            _variance(truth, weights) / _variance(wrong, weights) / float(weights @ weights)
+        )  # n'
         before = _uncontradicted(start, known.shares)
-        told = _shares(np.maximum(estimate, _HALF / (worth + 1)))
-        mixed = (before * start.shares + worth * told) / (before + worth)
+        by_labels = _shares(np.maximum(estimate, _HALF / (size + 1)))
+        mixed = (before * start.shares + size * by_labels) / (before + size)
         known = Balance(
             _shares(mixed),
-            before + worth,
+            before + size,
             BalanceOrigin.LABELS,
             start.origin,
-            before / (before + worth),
+            before / (before + size),
         )
     return known
 
 
-def _variance(values: Real64, weights: Real64) -> float:
+def _variance(values: Float64, weights: Float64) -> float:
     """Of the weighted mean of values (l, m), summed over classes; some is added, so that no few labels claim certainty."""
     off = ((values - weights @ values) ** 2).sum(axis=1)
     return float(weights**2 @ off) + _DOUBT * float(weights.max()) ** 2
 
 
-def _uncontradicted(start: Balance, shares: Real64) -> float:
-    """n0': the labels that the shares before any label are worth beside shares that labels tell."""
+def _uncontradicted(start: Balance, shares: Float64) -> float:
+    """n0': the labels that the assumed or stated shares count as, fewer the further the labels contradict them."""
     own = float((start.shares * (1 - start.shares)).sum()) / (start.labels + 2)  # v0
     apart = float(((shares - start.shares) ** 2).sum())
     return start.labels / (1 + apart / (_FREEDOM * own))
 
 
-def _slopes(truth: Real64, q: Real64, weights: Real64) -> Real64:
+def _slopes(truth: Float64, q: Float64, weights: Float64) -> Float64:
     """(m,): the slope of the labels (l, m) on the predictions (l, m) of each class, from 0 to 1.
 
-    One label's worth of slope 1 is added to the slope of all classes together, and one of that slope to each class.
+    Shrunk: the slope of all classes together towards 1, and that of each class towards the common one, each by one label.
     """
     centred = q - weights @ q
     together = weights @ (centred * (truth - weights @ truth))  # (m,)
@@ -180,7 +182,7 @@ def _slopes(truth: Real64, q: Real64, weights: Real64) -> Real64:
     return np.asarray(np.clip((together + each * common) / (own + each), 0.0, 1.0))
 
 
-def _shares(values: Real64) -> Real64:
+def _shares(values: Float64) -> Float64:
     """Shares that sum to 1, none of them zero."""
     positive = np.maximum(values, _LEAST)
     return np.asarray(positive / positive.sum())

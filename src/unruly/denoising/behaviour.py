@@ -35,9 +35,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from unruly.statistics import Float64
 from unruly.votes.sparse import SparseVotes
 
-Real64 = NDArray[np.float64]
 _LEAST = 1e-6  # probability of any vote
 _RIGHT = 4.0  # a: right votes that each source is believed to have cast before
 _CELLS = 2**22  # documents × sources × classes laid out densely at a time
@@ -47,22 +47,22 @@ _CELLS = 2**22  # documents × sources × classes laid out densely at a time
 class Behaviour:
     """How k sources behave, of m classes."""
 
-    rates: Real64  # (k, y, c): T
-    discount: Real64  # (k,): r
+    rates: Float64  # (k, y, c): T
+    discount: Float64  # (k,): r
 
     @cached_property
-    def opinion(self) -> Real64:
+    def log_likelihoods(self) -> Float64:
         """(k, c, y): what source j's vote for c adds to the log-odds of class y, centred over y."""
         logs = np.log(self.rates) * self.discount[:, None, None]
         return np.ascontiguousarray((logs - logs.mean(axis=1, keepdims=True)).transpose(0, 2, 1))
 
 
-def evidence(votes: SparseVotes, opinion: Real64) -> Real64:
-    """(n, m): ev, the sum of the opinions of the sources that voted on each document."""
-    return np.asarray(votes.onehot @ opinion.reshape(-1, votes.m), np.float64)
+def evidence(votes: SparseVotes, log_likelihoods: Float64) -> Float64:
+    """(n, m): ev, the sum of the log-likelihoods of the votes that voted on each document."""
+    return np.asarray(votes.onehot @ log_likelihoods.reshape(-1, votes.m), np.float64)
 
 
-def source_behaviour(votes: SparseVotes, q: Real64, mass: Real64) -> Behaviour:
+def source_behaviour(votes: SparseVotes, q: Float64, mass: Float64) -> Behaviour:
     """From posteriors q (n, m) of documents that count for `mass` (n,).
 
     >>> from unruly.votes.votes import Votes
@@ -88,7 +88,7 @@ def source_behaviour(votes: SparseVotes, q: Real64, mass: Real64) -> Behaviour:
     return Behaviour(rates, redundancy_discount(votes, q, rates))
 
 
-def redundancy_discount(votes: SparseVotes, q: Real64, rates: Real64) -> Real64:
+def redundancy_discount(votes: SparseVotes, q: Float64, rates: Float64) -> Float64:
     """(k,): r. Independent sources keep their weight (1); g copies of one source get 1/g each.
 
     >>> from unruly.votes.votes import Votes
@@ -118,8 +118,8 @@ def redundancy_discount(votes: SparseVotes, q: Real64, rates: Real64) -> Real64:
 
 
 def _residuals_together(
-    votes: SparseVotes, unasked: NDArray[np.bool_], q: Real64, rates: Real64
-) -> Real64:
+    votes: SparseVotes, unasked: NDArray[np.bool_], q: Float64, rates: Float64
+) -> Float64:
     """(k, k): sum_ic e_ijc e_ilc, where e is 0 on documents that a source was not asked about."""
     k, m = votes.k, votes.m
     together = np.zeros((k, k))

@@ -28,12 +28,10 @@ from unruly.features.projection import Projected
 from unruly.findings import ClassBalance, Note, finding_to_plain, note_from_plain
 from unruly.learner import Decider, Epoch, Heads, check_known
 from unruly.ledger import GoldUse, Ledger
-from unruly.statistics import Share, ratio, softmax
+from unruly.statistics import Float32, Float64, Share, ratio, softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 
-Real = NDArray[np.float32]
-Real64 = NDArray[np.float64]
 _CHUNK = 16_384  # documents predicted together, so that memory stays bounded
 
 
@@ -46,13 +44,13 @@ class DenoisedModel:
     named: NDArray[np.int64]  # (m,): the classes that votes or labels name; no other is predicted
     texts: tuple[SoftmaxRegression, ...]  # one for each block of features
     weights: tuple[float, ...]  # of the blocks; sum to 1
-    opinion: Real64  # (k, c, y): what each vote adds to the log-odds, of the named classes
-    b: Real64  # (m,): the shift by the class balance
-    vote_bias: Real64  # (m,): the same for the votes alone
+    log_likelihoods: Float64  # (k, c, y): what each vote adds to the log-odds, of the named classes
+    b: Float64  # (m,): the shift by the class balance
+    vote_bias: Float64  # (m,): the same for the votes alone
     tau: float
-    reliability: Real64  # (k,): accuracy per vote, discounted for repetition; sums to 1
-    accuracy: Real64  # (k, 3): estimate, low and high end of its 95 % interval; NaN: never voted
-    spread: Real64  # (m, m): the covariance of b that the balance leaves open
+    reliability: Float64  # (k,): accuracy per vote, discounted for repetition; sums to 1
+    accuracy: Float64  # (k, 3): estimate, low and high end of its 95 % interval; NaN: never voted
+    spread: Float64  # (m, m): the covariance of b that the balance leaves open
     balance: ClassBalance
     gold_used: tuple[GoldUse, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -76,13 +74,13 @@ class DenoisedModel:
         rows = [np.arange(start, min(start + _CHUNK, votes.n)) for start in starts]
         return Heads.concat([self._heads(features.take(part), votes.take(part)) for part in rows])
 
-    def log_text(self, features: Features) -> Real64:
+    def log_text(self, features: Features) -> Float64:
         """(n, m): lp, of the named classes."""
         blocks = self._blocks(features)
         opinions = [text.log_proba(x) for text, x in zip(self.texts, blocks, strict=True)]
         return pooled(opinions, self.weights)
 
-    def vote_odds(self, features: Features, votes: Votes) -> Real64:
+    def vote_odds(self, features: Features, votes: Votes) -> Float64:
         """As `Learner` has it."""
         factors = np.ones((votes.n, votes.k))
         shares = np.array(self.balance.shares)[self.named]
@@ -94,7 +92,9 @@ class DenoisedModel:
         place = np.zeros((votes.n, votes.k), dtype=np.intp)
         place[row, source] = np.arange(len(row))  # (n, k): the number of the vote
         added = np.zeros(named.shape)
-        said = cast.onehot.data[:, None] * self.opinion[cast.source, cast.outcome]  # (entries, y)
+        said = (
+            cast.onehot.data[:, None] * self.log_likelihoods[cast.source, cast.outcome]
+        )  # (entries, y)
         np.add.at(added, place[cast.row, cast.source], said)
         likely = np.exp(added / self.tau)  # (v, y)
         mine, others = named * shares, ~named * shares  # (v, y)
@@ -104,7 +104,7 @@ class DenoisedModel:
         return factors
 
     def vote_accuracy(
-        self, combined: Real, votes: Votes, source: str, rows: NDArray[np.intp], earned: Real64
+        self, combined: Float32, votes: Votes, source: str, rows: NDArray[np.intp], earned: Float64
     ) -> Share:
         """As `Learner` has it; nothing is taken out for a source that the model does not know."""
         logs = np.log(np.maximum(combined[rows][:, self.named].astype(np.float64), 1e-30))
@@ -112,7 +112,9 @@ class DenoisedModel:
         if source in self.sources:
             j = self.sources.index(source)
             one = self._named_votes(votes.take(rows)).of_source(j)
-            np.add.at(own, one.rows[one.vote], one.cast[:, None] * self.opinion[j][one.outcome])
+            np.add.at(
+                own, one.rows[one.vote], one.cast[:, None] * self.log_likelihoods[j][one.outcome]
+            )
         given = earned[:, self.named]
         vote, outcome = np.nonzero(given)
         right = (vote, outcome, given[vote, outcome])
@@ -121,7 +123,7 @@ class DenoisedModel:
     def _heads(self, features: Features, votes: Votes) -> Heads:
         lp = self.log_text(features)  # (n, m)
         cast = self._named_votes(votes)
-        ev = evidence(cast, self.opinion)
+        ev = evidence(cast, self.log_likelihoods)
         covered = cast.covered
         rule = softmax(ev / self.tau + self.vote_bias)
         text = softmax(lp + self.b / self.tau)
@@ -143,10 +145,10 @@ class DenoisedModel:
             conditional=self._vote_weights(cast, votes),
         )
 
-    def _vote_weights(self, cast: SparseVotes, votes: Votes) -> Real:
+    def _vote_weights(self, cast: SparseVotes, votes: Votes) -> Float32:
         """(n, k): the share of each vote in all that the votes on a document move; 0 where there is none."""
-        k, m = self.opinion.shape[:2]
-        size = np.abs(self.opinion).sum(axis=2).reshape(k * m) + 1e-9  # (k * c,)
+        k, m = self.log_likelihoods.shape[:2]
+        size = np.abs(self.log_likelihoods).sum(axis=2).reshape(k * m) + 1e-9  # (k * c,)
         moved = cast.onehot.data * size[cast.onehot.indices]
         table = np.zeros((votes.n, votes.k))
         np.add.at(table, (cast.row, cast.source), moved)
@@ -155,13 +157,13 @@ class DenoisedModel:
     def _named_votes(self, votes: Votes) -> SparseVotes:
         return named_votes(SparseVotes.of(votes), self.named)
 
-    def _all_classes(self, values: Real64) -> Real:
+    def _all_classes(self, values: Float64) -> Float32:
         """(n, all classes): probabilities, 0 for a class that is not named."""
         full = np.zeros((len(values), len(self.classes)), np.float32)
         full[:, self.named] = values
         return full
 
-    def _blocks(self, features: Features) -> Sequence[Real | Projected]:
+    def _blocks(self, features: Features) -> Sequence[Float32 | Projected]:
         """The features of each block, also where they come side by side in one matrix."""
         if tuple(block.values.shape[1] for block in features.blocks) == self.widths:
             return [block.values for block in features.blocks]
@@ -171,7 +173,7 @@ class DenoisedModel:
         """Everything numeric."""
         arrays: dict[str, NDArray[Any]] = {
             "named": self.named,
-            "opinion": self.opinion,
+            "opinion": self.log_likelihoods,
             "b": self.b,
             "vote_bias": self.vote_bias,
             "reliability": self.reliability,
@@ -221,7 +223,7 @@ class DenoisedModel:
             named=arrays["named"],
             texts=texts,
             weights=tuple(facts["weights"]),
-            opinion=arrays["opinion"],
+            log_likelihoods=arrays["opinion"],
             b=arrays["b"],
             vote_bias=arrays["vote_bias"],
             tau=float(facts["tau"]),

@@ -52,13 +52,11 @@ from unruly.learner import Gold, check_features, check_labels
 from unruly.ledger import GoldUse, Use
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
-from unruly.statistics import Share, sample_rows
+from unruly.statistics import Float64, Share, sample_rows
 from unruly.texts.columns import UNKNOWN
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
 from unruly.wording import plural
-
-Real64 = NDArray[np.float64]
 
 
 def denoise(
@@ -69,7 +67,7 @@ def denoise(
     seed: int = 0,
     balance: StatedBalance | None = None,
     clean: Gold | None = None,
-    label_weights: Real64 | None = None,
+    label_weights: Float64 | None = None,
     progress: Progress = SILENT,
 ) -> DenoisedModel:
     """Learn from votes and features, and from the true labels of some documents where there are any.
@@ -108,7 +106,7 @@ def denoise(
             named=named,
             texts=tuple(t.regression(w) for t, w in zip(task.texts, fitted.weights, strict=True)),
             weights=features.weights,
-            opinion=fitted.behaviour.opinion,
+            log_likelihoods=fitted.behaviour.log_likelihoods,
             b=fitted.b,
             vote_bias=_vote_bias(fitted, task.votes),
             tau=settings.tau,
@@ -172,7 +170,7 @@ def _start(
 
 
 def _balance_with_labels(
-    task: Task, unlabelled: Posteriors, label_weights: Real64 | None
+    task: Task, unlabelled: Posteriors, label_weights: Float64 | None
 ) -> Balance:
     """The balance after the true labels, judged by posteriors that have not seen them."""
     rows = np.flatnonzero(task.known)
@@ -190,7 +188,7 @@ def _balance_with_labels(
 
 def _balance_fact(
     fitted: Posteriors,
-    shifts: Real64,
+    shifts: Float64,
     classes: tuple[str, ...],
     named: NDArray[np.int64],
     labels: int,
@@ -234,7 +232,7 @@ def _left_open(stated: StatedBalance | None, classes: tuple[str, ...]) -> tuple[
     return classes if stated.of_votes else tuple(classes[c] for c in stated.left_open)
 
 
-def _vote_bias(fitted: Posteriors, votes: SparseVotes) -> Real64:
+def _vote_bias(fitted: Posteriors, votes: SparseVotes) -> Float64:
     """(m,): the shift by which the votes alone name each class as often as the posteriors of covered documents do."""
     covered = votes.covered
     if not covered.any():
@@ -245,13 +243,13 @@ def _vote_bias(fitted: Posteriors, votes: SparseVotes) -> Real64:
     return match_marginals(tempered, shares / shares.sum(), start, EXACT)
 
 
-def _table(accuracies: Sequence[Share]) -> Real64:
+def _table(accuracies: Sequence[Share]) -> Float64:
     """(k, 3): estimate, low and high end of its 95 % interval; NaN for a source that never voted."""
     rows = [(one.value, one.low, one.high) if one.n else (math.nan,) * 3 for one in accuracies]
     return np.array(rows).reshape(-1, 3)
 
 
-def _reliability(accuracies: Sequence[Share], fitted: Posteriors) -> Real64:
+def _reliability(accuracies: Sequence[Share], fitted: Posteriors) -> Float64:
     """(k,): accuracy per vote cast times the discount for repeating others, made to sum to 1."""
     right = np.array([one.value if one.n else 0.0 for one in accuracies])
     weight = right * fitted.behaviour.discount

@@ -16,8 +16,8 @@ from unruly.denoising.em import pooled
 from unruly.denoising.regression import CrossFitting, SoftmaxRegression, content_folds
 from unruly.errors import InputError
 from unruly.features.encoder import Features
+from unruly.statistics import Float64
 
-Real64 = NDArray[np.float64]
 _PENALTIES = (0.1, 1.0, 10.0)
 _STEPS = 60
 _FOLDS = 5
@@ -30,7 +30,7 @@ class HandLabelled:
     texts: tuple[SoftmaxRegression, ...]  # one for each block of features
     weights: tuple[float, ...]
 
-    def log_proba(self, features: Features) -> Real64:
+    def log_proba(self, features: Features) -> Float64:
         """(n, m): log-probabilities of the classes."""
         pairs = zip(self.texts, features.blocks, strict=True)
         return pooled([text.log_proba(block.values) for text, block in pairs], self.weights)

@@ -14,18 +14,16 @@ regularisation of the class marginals with a quadratic slack (Ganchev et al., 20
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from unruly.statistics import softmax
+from unruly.statistics import Float64, softmax
 
-Real64 = NDArray[np.float64]
 EXACT = 1e6  # kappa at which the constraint is met to the fifth digit
 _STEPS = 40
 _FAR = 2.0  # the longest step, in log-odds
 _NEAR = 1e-7
 
 
-def match_marginals(scores: Real64, pi: Real64, b0: Real64, kappa: float) -> Real64:
+def match_marginals(scores: Float64, pi: Float64, b0: Float64, kappa: float) -> Float64:
     """(m,): b, for scores (n, m) and class shares pi (m,).
 
     >>> scores = np.log(np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]))

@@ -27,10 +27,8 @@ from numpy.typing import NDArray
 
 from unruly.features.encoder import Features
 from unruly.features.projection import Projected
-from unruly.statistics import log_softmax, softmax
+from unruly.statistics import Float32, Float64, log_softmax, softmax
 
-Real = NDArray[np.float32]
-Real64 = NDArray[np.float64]
 _CHUNK = 16_384  # documents multiplied together
 _KEPT = 2**28  # numbers: below a gigabyte the scaled features are kept, above made as needed
 _WIDEST = 4_096  # features: beyond it the preconditioner is a number, not a matrix
@@ -40,12 +38,12 @@ _WIDEST = 4_096  # features: beyond it the preconditioner is a number, not a mat
 class SoftmaxRegression:
     """p(y | x) = softmax(W^T scale (x - centre) + bias), for new documents."""
 
-    centre: Real  # (d,)
+    centre: Float32  # (d,)
     scale: float
-    weights: Real  # (d, m)
-    bias: Real  # (m,)
+    weights: Float32  # (d, m)
+    bias: Float32  # (m,)
 
-    def log_proba(self, values: Real | Projected) -> Real64:
+    def log_proba(self, values: Float32 | Projected) -> Float64:
         """(n, m): log-probabilities of the classes."""
         scaled = (values - self.centre) * self.scale
         return log_softmax((scaled @ self.weights + self.bias).astype(np.float64))
@@ -55,17 +53,17 @@ class SoftmaxRegression:
 class CrossFitting:
     """The F + 1 regressions on the features (n, d) of one encoder, before any weights."""
 
-    values: Real  # (n, d), as given
-    kept: Real | None  # (n, d), centred and scaled, where they fit in memory
-    centre: Real  # (d,)
+    values: Float32  # (n, d), as given
+    kept: Float32 | None  # (n, d), centred and scaled, where they fit in memory
+    centre: Float32  # (d,)
     scale: float  # makes the mean of |x - centre|^2 one
     fold: NDArray[np.intp]  # (n,): the fold of each document
     folds: int
-    penalty: Real  # (d + 1, 1): lam, and almost nothing for the bias
-    inverse: Real  # (d + 1, d + 1): M^-1; or (1, 1), for very wide features
+    penalty: Float32  # (d + 1, 1): lam, and almost nothing for the bias
+    inverse: Float32  # (d + 1, d + 1): M^-1; or (1, 1), for very wide features
 
     @classmethod
-    def of(cls, values: Real, fold: NDArray[np.intp], folds: int, l2: float) -> CrossFitting:
+    def of(cls, values: Float32, fold: NDArray[np.intp], folds: int, l2: float) -> CrossFitting:
         """Centre, scale and precondition; lam = l2 / n.
 
         >>> x = np.array([[0.0], [0.1], [1.0], [0.9]], np.float32)
@@ -83,7 +81,9 @@ class CrossFitting:
         inverse = bare._preconditioner()
         return cls(values, kept, centre, scale, fold, folds, penalty, inverse)
 
-    def descend(self, weights: Real | None, targets: Real64, mass: Real64, steps: int) -> Real:
+    def descend(
+        self, weights: Float32 | None, targets: Float64, mass: Float64, steps: int
+    ) -> Float32:
         """(d + 1, (F + 1) m): so many steps towards the soft targets (n, m) of documents with mass (n,)."""
         m = targets.shape[1]
         if weights is None:
@@ -103,7 +103,7 @@ class CrossFitting:
             old, t = new, following
         return old
 
-    def held_out(self, weights: Real, targets: Real64, mass: Real64) -> Real64:
+    def held_out(self, weights: Float32, targets: Float64, mass: Float64) -> Float64:
         """(n, m): log-probabilities, each document predicted by the model that did not see it, nor its class share."""
         m = weights.shape[1] // (self.folds + 1)
         predicted = np.empty((len(self.values), m))
@@ -112,13 +112,13 @@ class CrossFitting:
             predicted[part] = logits[np.arange(len(x)), self.fold[part]]
         return log_softmax(predicted + self._unseen_shares(targets, mass)[self.fold])
 
-    def regression(self, weights: Real) -> SoftmaxRegression:
+    def regression(self, weights: Float32) -> SoftmaxRegression:
         """The model that was trained on all documents."""
         m = weights.shape[1] // (self.folds + 1)
         last = weights[:, self.folds * m :]
         return SoftmaxRegression(self.centre, self.scale, last[:-1].copy(), last[-1].copy())
 
-    def _rows(self) -> Iterator[tuple[slice, Real]]:
+    def _rows(self) -> Iterator[tuple[slice, Float32]]:
         """The scaled features, some documents at a time."""
         for start in range(0, len(self.values), _CHUNK):
             part = slice(start, start + _CHUNK)
@@ -127,7 +127,7 @@ class CrossFitting:
             else:
                 yield part, _scaled(self.values[part], self.centre, self.scale)
 
-    def _gradient(self, weights: Real, q: Real, w: Real) -> Real:
+    def _gradient(self, weights: Float32, q: Float32, w: Float32) -> Float32:
         """(d + 1, (F + 1) m): of the weighted cross-entropy."""
         total = np.zeros_like(weights)
         for part, x in self._rows():
@@ -140,7 +140,7 @@ class CrossFitting:
             total[-1] += flat.sum(axis=0)
         return total
 
-    def _anchor(self, targets: Real64, mass: Real64) -> tuple[Real, Real]:
+    def _anchor(self, targets: Float64, mass: Float64) -> tuple[Float32, Float32]:
         """(m,), (F + 1, 1): the class shares of all documents, and the mass of one more document with these shares.
 
         The model of all documents has seen every class, and does without.
@@ -151,13 +151,13 @@ class CrossFitting:
         hold = np.append(1 / (mass.sum() - own + 1), 0)[:, None]
         return shares.astype(np.float32), hold.astype(np.float32)
 
-    def _fold_mass(self, mass: Real64) -> Real:
+    def _fold_mass(self, mass: Float64) -> Float32:
         """(n, F + 1): w_if, each column summing to 1 (or all 0, where nothing is left to learn from)."""
         w = np.repeat(mass[:, None], self.folds + 1, axis=1)
         w[np.arange(len(mass)), self.fold] = 0
         return np.asarray(w / np.maximum(w.sum(axis=0), 1e-9), np.float32)
 
-    def _unseen_shares(self, targets: Real64, mass: Real64) -> Real64:
+    def _unseen_shares(self, targets: Float64, mass: Float64) -> Float64:
         """(F, m): log s - log s_f, the classes' shares in all documents beside those in the other folds, unnormalised."""
         weighted = targets * mass[:, None]
         total = weighted.sum(axis=0)  # (m,)
@@ -166,7 +166,7 @@ class CrossFitting:
         others = total - own + shares  # (F, m)
         return np.asarray(np.log(shares) - np.log(others))
 
-    def _preconditioner(self) -> Real:
+    def _preconditioner(self) -> Float32:
         n, d = self.values.shape
         if d > _WIDEST:  # the trace of X^T X / 2n is one
             return np.full((1, 1), 1 / (1 + self.penalty.max()), np.float32)
@@ -226,7 +226,7 @@ def _mixed(bits: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.uin
     return np.asarray(mixed ^ (mixed >> np.uint64(29)))
 
 
-def _moments(values: Real) -> tuple[Real, float]:
+def _moments(values: Float32) -> tuple[Float32, float]:
     """(d,): the mean; and the number that makes the mean of |x - mean|^2 one (1 where nothing varies)."""
     n = max(len(values), 1)
     centre = np.zeros(values.shape[1])
@@ -238,5 +238,5 @@ def _moments(values: Real) -> tuple[Real, float]:
     return centre.astype(np.float32), 1 / square**0.5 if square > 1e-12 else 1.0
 
 
-def _scaled(values: Real, centre: Real, scale: float) -> Real:
+def _scaled(values: Float32, centre: Float32, scale: float) -> Float32:
     return np.ascontiguousarray((values - centre) * np.float32(scale), dtype=np.float32)

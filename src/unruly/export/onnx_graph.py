@@ -4,7 +4,7 @@ The heads take features and votes and give probabilities; -1 is an abstention. C
 probability 0, as in the model.
 
     lp = log softmax(sum_e w_e log softmax(scale_e (x_e - centre_e) W_e + bias_e))        the text
-    ev = sum over sources of opinion[j, vote_j]                                           the denoiser
+    ev = sum over sources of log_likelihoods[j, vote_j]                                   the denoiser
     p  = softmax(lp + b / tau),   softmax(lp + (ev + b) / tau)                            the classifier, both
 
 The equations of `denoising.denoised`. The whole of a minilm model takes token ids in the place of features:
@@ -95,13 +95,15 @@ class Graph:
 
     def evidence(self, model: DenoisedModel) -> str:
         """(n, y): ev, from votes as class numbers."""
-        k, c, y = model.opinion.shape  # sources, named classes that are voted for, named classes
+        k, c, y = (
+            model.log_likelihoods.shape
+        )  # sources, named classes that are voted for, named classes
         column = self.node("Unsqueeze", "votes", self.constant(np.array([2], np.int64)))
         cast = self.node("Equal", column, self.constant(model.named.astype(np.int64)))  # (n, k, c)
         flat = self.node(
             "Reshape", self.double(cast), self.constant(np.array([-1, k * c], np.int64))
         )
-        return self.node("MatMul", flat, self.constant(model.opinion.reshape(k * c, y)))
+        return self.node("MatMul", flat, self.constant(model.log_likelihoods.reshape(k * c, y)))
 
     def output(self, name: str, values: str, model: DenoisedModel) -> None:
         """(n, m): every class in its place, 0 where it is not named."""

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.progress import SILENT, Progress
-from unruly.statistics import sample_rows
+from unruly.statistics import Float32, sample_rows
 from unruly.texts.columns import without_surrogates
 from unruly.texts.corpus import Corpus
 from unruly.texts.relation import Relation
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from unruly.features.cache import FeatureCache
     from unruly.features.projection import Projected
 
-Real = NDArray[np.float32]
 State = Mapping[str, Any]  # what an encoder is saved as: plain JSON values, and arrays
 TEXT = "text"
 BETWEEN = "between"
@@ -89,7 +88,7 @@ class Encoder(Protocol):
     def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
         """Learn from the user's own texts; returns the fitted encoder."""
 
-    def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> Real:
+    def encode(self, texts: Sequence[str], progress: Progress = SILENT) -> Float32:
         """(n texts, width). The same text gives the same bits, whatever texts come with it."""
 
     def state(self) -> State:
@@ -129,11 +128,11 @@ class Block:
     """The features of one encoder (or of one view of a relation's text)."""
 
     name: str
-    values: Real | Projected  # (n, d)
+    values: Float32 | Projected  # (n, d)
     encoder: str = ""  # blocks of one encoder (its layers, or what it reads) share one weight
 
     @property
-    def array(self) -> Real:
+    def array(self) -> Float32:
         """(n, d): multiplied out, if it was not."""
         return self.values if isinstance(self.values, np.ndarray) else self.values.multiplied
 
@@ -154,7 +153,7 @@ class Features:
             raise InputError(f"feature blocks differ in their number of rows ({sizes})")
 
     @classmethod
-    def from_array(cls, array: Real, name: str = "features") -> Features:
+    def from_array(cls, array: Float32, name: str = "features") -> Features:
         """One block from an (n, d) array; NaN and infinity are refused."""
         values = np.asarray(array, dtype=np.float32)
         if values.ndim != 2:
@@ -176,7 +175,7 @@ class Features:
         """How many numbers for each document, all blocks together."""
         return sum(block.values.shape[1] for block in self.blocks)
 
-    def matrix(self) -> Real:
+    def matrix(self) -> Float32:
         """(n, width): the blocks side by side."""
         if len(self.blocks) == 1:
             return self.blocks[0].array
@@ -315,7 +314,9 @@ def batches(lengths: Sequence[int], budget: int) -> list[NDArray[np.intp]]:
     return found
 
 
-def directions(encoder: Encoder, texts: Sequence[str], cache: FeatureCache | None = None) -> Real:
+def directions(
+    encoder: Encoder, texts: Sequence[str], cache: FeatureCache | None = None
+) -> Float32:
     """(n, d): texts as unit vectors, zeros for a blank text.
 
     >>> from unruly.features.lsa import Lsa
@@ -393,12 +394,12 @@ class TextSpace:
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
         return digest.hexdigest()
 
-    def directions(self, texts: Sequence[str]) -> Real:
+    def directions(self, texts: Sequence[str]) -> Float32:
         """(n, d): unit rows."""
         return directions(self.encoder, texts, self._cache)
 
     @cached_property
-    def sample(self) -> Real:
+    def sample(self) -> Float32:
         """(s, d): the directions of training texts, all or a sample of them."""
         rows = sample_rows(len(self.corpus), SAMPLE)
         return self.directions(self.corpus.texts.gather(rows.tolist()).to_list())
@@ -430,12 +431,12 @@ class FittedSpace:
         """Nothing is learnt from texts that are not there."""
         return ""
 
-    def directions(self, texts: Sequence[str]) -> Real:
+    def directions(self, texts: Sequence[str]) -> Float32:
         """(n, d): unit rows."""
         return directions(self._encoder(), texts)
 
     @property
-    def sample(self) -> Real:
+    def sample(self) -> Float32:
         """Refused: a model keeps what was learnt from its training texts, not the texts."""
         raise InputError("a model has no training texts: give the rule its threshold")
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from unruly.features.encoder import State
+from unruly.statistics import Float32
 
-Real = NDArray[np.float32]
 CLIPS = (2.2, 2.6, 3.0)  # in 4 bits, the largest value: so many times the row's root mean square
 _CHUNK = 4_096  # terms whose steps are made numbers at a time
 
@@ -63,7 +63,7 @@ class Axes:
         """(terms, d)."""
         return self.steps * self.scale[:, None]
 
-    def times(self, weights: Real, terms: NDArray[np.intp]) -> Real:
+    def times(self, weights: Float32, terms: NDArray[np.intp]) -> Float32:
         """(t, m): the rows of these terms (t,) times the weights (d, m)."""
         product = np.empty((len(terms), weights.shape[1]), dtype=np.float32)
         for start in range(0, len(terms), _CHUNK):
@@ -120,7 +120,7 @@ class Projected:
     rows: csr_matrix  # (n, t)
     axes: Axes  # (t, d)
     scale: float = 1.0
-    shift: Real | None = None  # (d,); None: zeros
+    shift: Float32 | None = None  # (d,); None: zeros
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -131,9 +131,9 @@ class Projected:
         return int(self.rows.shape[0])
 
     @property
-    def multiplied(self) -> Real:
+    def multiplied(self) -> Float32:
         """(n, d): as an array."""
-        values: Real = self.rows @ self.axes.matrix
+        values: Float32 = self.rows @ self.axes.matrix
         if self.scale != 1:
             values *= np.float32(self.scale)
         return values if self.shift is None else values - self.shift
@@ -149,17 +149,17 @@ class Projected:
     def __getitem__(self, rows: slice | NDArray[np.intp] | NDArray[np.bool_]) -> Projected:
         return replace(self, rows=self.rows[rows])
 
-    def __sub__(self, shift: Real) -> Projected:
+    def __sub__(self, shift: Float32) -> Projected:
         return replace(self, shift=shift if self.shift is None else self.shift + shift)
 
     def __mul__(self, scale: float) -> Projected:
         shift = None if self.shift is None else self.shift * np.float32(scale)
         return replace(self, scale=self.scale * scale, shift=shift)
 
-    def __matmul__(self, weights: Real) -> Real:
+    def __matmul__(self, weights: Float32) -> Float32:
         """(n, m), of weights (d, m)."""
         used = np.flatnonzero(np.bincount(self.rows.indices, minlength=self.rows.shape[1]))
         terms = np.zeros((self.rows.shape[1], weights.shape[1]), dtype=np.float32)
         terms[used] = self.axes.times(weights * np.float32(self.scale), used)
-        values: Real = self.rows @ terms
+        values: Float32 = self.rows @ terms
         return values if self.shift is None else values - self.shift @ weights

@@ -22,6 +22,9 @@ documents count as known in later draws, and teach the model. Within a draw 1 / 
 which makes the estimate steadier (Hajek, 1971) and corrects for documents that were skipped, or not reached
 before the annotator left (the order within a draw is random). The estimates so hold for documents that
 people can tell.
+
+A document is drawn once, whoever is right about it: so a correction repeats the draw and its probability, and an undo
+writes back the answers that it replaced.
 """
 
 from __future__ import annotations
@@ -37,7 +40,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.findings import Contradiction, LabelProblem, UnknownClass, UnknownId, finding_to_plain
-from unruly.labelling.label_file import NO_CLASS, SKIPPED, Answer, LabelFile, moment
+from unruly.labelling.label_file import (
+    AGAIN,
+    NO_CLASS,
+    SKIPPED,
+    WITHDRAWN,
+    Answer,
+    LabelFile,
+    moment,
+)
 from unruly.sentences import label_sentences
 from unruly.texts.columns import UNKNOWN, class_number, warn_if_counted_from_one
 
@@ -153,17 +164,17 @@ def _weights(counted: Mapping[int, Answer], answered: NDArray[np.bool_]) -> NDAr
     begun = {name: min(moment(counted[row].when) for row in rows) for name, rows in draws.items()}
     order = sorted(draws, key=lambda name: (begun[name], name))
     taken = np.array([len(draws[name]) for name in order])
-    telling = np.array([_everywhere(counted[draws[name][0]]) for name in order], np.bool_)
+    reaches_all = np.array([_everywhere(counted[draws[name][0]]) for name in order], np.bool_)
     weights = np.zeros(len(answered))
     known = len(answered) - (int(answered.sum()) - len(counted))  # documents that people can tell
     if known == len(counted):
         weights[list(counted)] = 1.0
         return weights
-    if not telling.any():
+    if not reaches_all.any():
         return weights
     open_after = known - np.cumsum(taken)  # of each draw
     open_then = open_after + taken
-    share = np.where(telling, taken / (open_then * open_after), 0.0)
+    share = np.where(reaches_all, taken / (open_then * open_after), 0.0)
     share /= share.sum()
     later = 1 - np.cumsum(share)
     for name, stands, own, rest in zip(order, open_then, share, later, strict=True):
@@ -249,3 +260,69 @@ def import_labels(
             new.append(replace(own, why=own.why or f"import#{token:08x}"))
     merged = file.merge(new)
     return Imported(merged, len(merged.answers) - len(file.answers), tuple(problems))
+
+
+def corrections(
+    file: LabelFile, ids: Sequence[str], label: str | None, by: str, why: str
+) -> tuple[Answer, ...]:
+    """The lines with which somebody labels documents, or withdraws their own labels (None); without a time yet.
+
+    `why` is for documents that were never drawn.
+
+    >>> from pathlib import Path
+    >>> file = LabelFile(Path("labels.csv"), (Answer("4", "ham", "", "ada", "balance#1", 0.25),))
+    >>> corrections(file, ["4"], "spam", "ada", "browse")
+    (Answer(id='4', label='spam', when='', by='ada', why='balance#1', probability=0.25, note=''),)
+    """
+    standing, lines = file.standing(), _lines(file, ids)
+    found: list[Answer] = []
+    for own in ids:
+        valid = standing.get(own, ())
+        mine = {answer.again: answer for answer in valid if answer.by == by}
+        if label is None and mine:
+            found += [replace(answer, label=WITHDRAWN, note="") for answer in mine.values()]
+            continue
+        earlier = valid or _last([answer for answer in lines[own] if answer.by == by])
+        drawn = drawn_as(earlier) if earlier else Answer(own, WITHDRAWN, why=why)
+        settles = AGAIN if True in mine else ""  # it corrects an answer that settled the document
+        named = label or WITHDRAWN
+        found.append(Answer(own, named, "", by, settles + drawn.draw, drawn.probability))
+    return tuple(found)
+
+
+def replaced(file: LabelFile, answers: Sequence[Answer]) -> tuple[Answer, ...]:
+    """What the same people had said of these documents before; a withdrawal where that was nothing.
+
+    Appended with a new time, it undoes the answers.
+
+    >>> from pathlib import Path
+    >>> new = Answer("4", "spam", "2026-01-02", "ada", "balance#1", 0.25)
+    >>> [answer.label for answer in replaced(LabelFile(Path("labels.csv")), [new])]
+    ['(withdrawn)']
+    """
+    lines = _lines(file, [answer.id for answer in answers])
+    found: list[Answer] = []
+    for new in answers:
+        before = [
+            old
+            for old in lines[new.id]
+            if (old.by, old.again) == (new.by, new.again) and moment(old.when) < moment(new.when)
+        ]
+        found += _last(before) or [replace(new, label=WITHDRAWN, note="")]
+    return tuple(found)
+
+
+def _lines(file: LabelFile, ids: Sequence[str]) -> dict[str, list[Answer]]:
+    """All lines about these documents."""
+    wanted = set(ids)
+    found: dict[str, list[Answer]] = defaultdict(list)
+    for answer in file.answers:
+        if answer.id in wanted:
+            found[answer.id].append(answer)
+    return found
+
+
+def _last(answers: Sequence[Answer]) -> list[Answer]:
+    """Those with the latest time."""
+    last = max((moment(answer.when) for answer in answers), default=None)
+    return [answer for answer in dict.fromkeys(answers) if moment(answer.when) == last]

@@ -24,29 +24,31 @@ from unruly.denoising.balance import Balance, from_labels
 from unruly.errors import InputError
 from unruly.findings import BalanceOrigin
 from unruly.labelling.answers import Labelled, problem_lines
-from unruly.ledger import GoldUse, Use
+from unruly.labelling.sampling import from_votes
+from unruly.ledger import GoldUse, Ledger, Use
 from unruly.progress import SILENT, Progress, stage
-from unruly.statistics import Z95, Share, paired_difference, sample_rows, wilson
+from unruly.statistics import Z95, Float64, Share, paired_difference, sample_rows, wilson
 from unruly.texts.columns import UNKNOWN
+from unruly.votes.votes import Votes
 from unruly.wording import plural
 
-Real64 = NDArray[np.float64]
 # Rows (r,), their labels and how much each counts (r,) -> (r, m): what a model that is fitted again on these predicts.
-Refitted = Callable[[NDArray[np.intp], NDArray[np.int64], Real64], NDArray[np.float32]]
+Refitted = Callable[[NDArray[np.intp], NDArray[np.int64], Float64], NDArray[np.float32]]
 FOLDS = 5
 _MOST = 20_000  # documents on which the model is fitted again
 _EXTRA = 0.25  # squared error of one label that is added, so that a few without an error do not claim certainty
-_NEARER = 2 / 3  # of today's half width: what more labels are counted for
-_TELLING = 0.4
-_WIDE = 0.1  # of an interval of accuracy
-_NONE = 1e-6  # labels that the shares are worth before any label
+# What follows decides what is said, not what is estimated.
+_NEARER = 2 / 3  # of today's half width: what more labels are counted for; about twice as many
+_NARROW = 0.4  # half width below which a share is reported: beyond, nearly every share is possible
+_WIDE = 0.1  # of an interval of accuracy: models that people choose between differ by less
+_NONE = 1e-6  # labels that the shares count as before any label
 
 
 @dataclass(frozen=True)
 class AccuracyEstimate:
     """The accuracy of a model on all documents, estimated from labels."""
 
-    accuracy: Share  # n: the labels drawn evenly that these are worth
+    accuracy: Share  # n: the effective sample size, in labels drawn evenly
     labels: int
     trained: int  # of these, that the model was trained on, and that were held out
     held_out: int  # parts in which they were; 0: the model has seen none
@@ -93,7 +95,7 @@ class AccuracyEstimate:
 
 
 def weighted_accuracy(
-    right: NDArray[np.bool_], confidence: Real64, everywhere: Real64 | float, weights: Real64
+    right: NDArray[np.bool_], confidence: Float64, everywhere: Float64 | float, weights: Float64
 ) -> Share:
     """The share of all documents that is right, with its interval.
 
@@ -114,8 +116,8 @@ def weighted_accuracy(
     value = float(np.clip(w @ rest, 0.0, 1.0))
     plain, spread = float(w @ (r - w @ r) ** 2), float(w @ (rest - w @ rest) ** 2)
     even = 1 / float(w @ w)  # labels of equal weight that would tell as much
-    worth = round(even * (plain + extra) / (spread + extra))
-    return wilson(value * worth, max(worth, 1))
+    size = round(even * (plain + extra) / (spread + extra))
+    return wilson(value * size, max(size, 1))
 
 
 def estimate_accuracy(
@@ -205,8 +207,8 @@ class HeldOut:
     """Predictions for documents whose labels a model was trained on, by models that have not seen them."""
 
     rows: NDArray[np.intp]  # (l,), in order
-    proba: Real64  # (l, m)
-    everywhere: Real64  # (l,): the mean confidence, on documents without a label, of the model that answered
+    proba: Float64  # (l, m)
+    everywhere: Float64  # (l,): the mean confidence, on documents without a label, of the model that answered
     folds: int
 
 
@@ -229,7 +231,7 @@ def hold_out(
     some = np.union1d(known, sample_rows(len(trained.numbers), _MOST, seed))
     others = (trained.numbers == UNKNOWN if unlabelled is None else unlabelled)[some]
     places = np.searchsorted(some, rows)
-    parts, everywhere = list[Real64](), np.zeros(len(rows))
+    parts, everywhere = list[Float64](), np.zeros(len(rows))
     with stage(progress, "holding labels out", folds, "fits"):
         for f in range(folds):
             out = fold == f
@@ -261,9 +263,9 @@ class BalanceEstimate:
         return int(np.argmax(self.half_widths))
 
     @property
-    def telling(self) -> bool:
+    def narrow(self) -> bool:
         """Whether the intervals are narrow enough to report."""
-        return self.half_widths[self.widest] < _TELLING
+        return self.half_widths[self.widest] < _NARROW
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -291,6 +293,21 @@ class BalanceEstimate:
         all_documents = 1 / (self.labels + self.left)
         wanted = _NEARER**2 * (1 / self.labels - all_documents) + all_documents
         return math.ceil(1 / wanted - self.labels - 1e-9)  # rounding
+
+
+def balance_beside_model(
+    labelled: Labelled,
+    votes: Votes,
+    proba: NDArray[np.floating[Any]] | None,
+    ledger: Ledger | None,
+) -> BalanceEstimate | None:
+    """The shares of all documents, beside a model's predictions `proba` (n, m), if there is one, and its ledger.
+
+    Predictions that were learnt from labels are no independent control variate: then the votes are used.
+    """
+    if proba is None or ledger is None or ledger.used_for(Use.TRAINING):
+        proba = from_votes(votes)
+    return estimate_balance(labelled, proba, votes.classes)
 
 
 def estimate_balance(

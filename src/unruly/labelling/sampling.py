@@ -41,6 +41,7 @@ from unruly.errors import InputError
 from unruly.findings import Contradiction, UnknownClass
 from unruly.labelling.answers import drawn_as, labelled, places_of, written_id
 from unruly.labelling.label_file import AGAIN, NO_CLASS, SKIPPED, WITHDRAWN, Answer, LabelFile
+from unruly.statistics import Float64
 from unruly.texts.columns import UNKNOWN
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
@@ -48,7 +49,6 @@ from unruly.wording import did_you_mean, index_of, listed, plural
 
 KINDS = ("balance", "doubt", "random", "source:NAME", "class:NAME", "contested")
 Proba = NDArray[np.floating[Any]]
-Real64 = NDArray[np.float64]
 _WRONG = 0.1  # variance of a label where the prediction is sure
 _EVENLY = 0.25  # of the labels, over the predicted classes
 
@@ -102,12 +102,14 @@ def ask(
     by: str = "balance",
     *,
     answered: NDArray[np.bool_] | None = None,
+    missing: NDArray[np.bool_] | None = None,
     seed: int = 0,
 ) -> Questions:
     """At most n documents that have no answer yet.
 
-    `proba`, (n, m), are a model's predictions; without one, the vote shares are used. The random draw depends on
-    `seed` and on how many documents are `answered`, so that successive draws are independent.
+    `proba`, (n, m), are a model's predictions; without one, the vote shares are used. `missing`, (n,), are documents
+    without a text: there is nothing to read. The random draw depends on `seed` and on how many documents are
+    `answered` or missing, so that successive draws are independent.
 
     >>> votes = Votes.from_array([[0], [1], [-1], [1]], classes=["ham", "spam"], sources=["links"])
     >>> sorted(ask(votes, n=9, by="class:spam").ids)
@@ -119,6 +121,7 @@ def ask(
         raise InputError(f"{n} documents: ask for at least one")
     likely = proba if proba is not None else from_votes(votes)
     among = np.ones(votes.n, np.bool_) if answered is None else ~answered
+    among = among if missing is None else among & ~missing
     seed += int((~among).sum())
     kind, name = parsed_kind(by)
     if kind == "contested":
@@ -212,7 +215,7 @@ class Drawn:
     """Documents to label, in the order in which to show them."""
 
     rows: NDArray[np.intp]  # (l,)
-    probability: Real64  # (l,): with which each was drawn
+    probability: Float64  # (l,): with which each was drawn
 
 
 def draw(
@@ -245,7 +248,7 @@ def draw(
     return Drawn(rows[picked], chance[picked])
 
 
-def sizes(q: Real64) -> Real64:
+def sizes(q: Float64) -> Float64:
     """(n,): what the probabilities are in proportion to."""
     size = np.sqrt(1 - (q**2).sum(axis=1) + _WRONG)
     predicted = q.argmax(axis=1)
@@ -254,7 +257,7 @@ def sizes(q: Real64) -> Real64:
     return np.asarray((1 - _EVENLY) * size / size.sum() + _EVENLY * alone)
 
 
-def inclusion(sizes: Real64, n: int) -> Real64:
+def inclusion(sizes: Float64, n: int) -> Float64:
     """(l,): probabilities in proportion to the sizes, at most 1, that sum to n.
 
     >>> inclusion(np.array([1.0, 1.0, 8.0]), 2).tolist()

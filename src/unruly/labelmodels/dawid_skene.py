@@ -13,13 +13,12 @@ from unruly.errors import SettingsError
 from unruly.labelmodels.label_model import (
     LogLinearModel,
     Prior,
-    Real,
     as_votes,
     distinct_votes,
     posterior,
     stated_prior,
 )
-from unruly.statistics import ratio
+from unruly.statistics import Float64, ratio
 from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 
@@ -66,7 +65,7 @@ class DawidSkene(LogLinearModel):
     max_iter: int = 100
     tol: float = 1e-5  # stop when soft labels move less than this on average
 
-    rates_: Real = field(init=False, repr=False)  # (k, m, m): T[j, c, y]
+    rates_: Float64 = field(init=False, repr=False)  # (k, m, m): T[j, c, y]
     n_iter_: int = field(init=False, repr=False)
 
     def fit(self, votes: Votes | ArrayLike) -> Self:
@@ -106,38 +105,38 @@ class DawidSkene(LogLinearModel):
         """Documents that smooth a prior that is to be learnt."""
         return self.smoothing
 
-    def _m_step(self, distinct: DistinctVotes, q: Real) -> None:
+    def _m_step(self, distinct: DistinctVotes, q: Float64) -> None:
         self.rates_ = rates(distinct, q, self.smoothing)
 
-    def _evidence(self, distinct: DistinctVotes) -> tuple[Real, Real, Real]:
-        return evidence(
+    def _evidence(self, distinct: DistinctVotes) -> tuple[Float64, Float64, Float64]:
+        return log_linear_terms(
             log_rates(self.rates_), _silence(self.rates_), self.class_prior_, self.abstention
         )
 
 
-def rates(distinct: DistinctVotes, q: Real, smoothing: float) -> Real:
+def rates(distinct: DistinctVotes, q: Float64, smoothing: float) -> Float64:
     """(k, m, m): T[j, c, y], how often source j says c on documents of class y."""
     overall = distinct.cast / distinct.asked  # (k, m)
     mass = distinct.asked_mass(q)[:, None, :]  # (k, 1, m)
     return (distinct.joint(q) + smoothing * overall[:, :, None]) / (mass + smoothing)
 
 
-def _silence(rates: Real) -> Real:
+def _silence(rates: Float64) -> Float64:
     """(k, m): how often each source abstains on documents of class y."""
     return np.asarray(np.clip(1 - rates.sum(axis=1), 1e-9, 1))
 
 
-def log_rates(rates: Real) -> Real:
+def log_rates(rates: Float64) -> Float64:
     """(k, m, m): log T; a vote that was never cast is no evidence for any class."""
     return np.log(np.where(rates > 0, rates, 1.0))
 
 
-def evidence(
-    spoken: Real,
-    silence: Real,
-    prior: Real,
+def log_linear_terms(
+    spoken: Float64,
+    silence: Float64,
+    prior: Float64,
     abstention: float,
-) -> tuple[Real, Real, Real]:
+) -> tuple[Float64, Float64, Float64]:
     """Weights (k, m, m) of votes and a bias (m,), from log rates of voting (k, m, m) and rates of silence (k, m).
 
     The silence of all sources goes into the bias, and each vote takes its source's back, so that no
@@ -147,7 +146,7 @@ def evidence(
     return spoken - silent[:, None, :], np.log(prior) + silent.sum(axis=0), silent
 
 
-def learned_prior(distinct: DistinctVotes, smoothing: float = 1.0) -> Real:
+def learned_prior(distinct: DistinctVotes, smoothing: float = 1.0) -> Float64:
     """(m,): the class prior that makes the votes likeliest under the exact model (abstention = 1).
 
     With silence as a full answer the prior is identified by how votes and silences go together; in
@@ -159,7 +158,7 @@ def learned_prior(distinct: DistinctVotes, smoothing: float = 1.0) -> Real:
     for _ in range(300):
         found = rates(distinct, q, smoothing)
         before, prior = prior, (distinct.mass(q) + 1) / (distinct.n + m)
-        q = posterior(distinct, *evidence(log_rates(found), _silence(found), prior, 1.0))
+        q = posterior(distinct, *log_linear_terms(log_rates(found), _silence(found), prior, 1.0))
         if np.abs(prior - before).max() < 1e-5:
             break
     return prior
@@ -167,13 +166,13 @@ def learned_prior(distinct: DistinctVotes, smoothing: float = 1.0) -> Real:
 
 def fitted_prior(
     wish: Prior, classes: tuple[str, ...], distinct: DistinctVotes, smoothing: float = 1.0
-) -> Real:
+) -> Float64:
     """(m,): the prior that is asked for; one that is to be learnt is smoothed by so many documents."""
     prior = stated_prior(wish, classes, distinct.cast)
     return learned_prior(distinct, smoothing) if prior is None else prior
 
 
-def accuracies(distinct: DistinctVotes, q: Real) -> Real:
+def accuracies(distinct: DistinctVotes, q: Float64) -> Float64:
     """(k,): the expected share of right votes among the votes that each source cast; NaN without any."""
     return ratio(distinct.right(q), distinct.cast.sum(axis=1), np.nan)
 
@@ -205,13 +204,13 @@ class OneCoin(DawidSkene):
 
     smoothing: float = 2.0  # votes without information, added to each source's
 
-    coins_: Real = field(init=False, repr=False)  # (k,): theta
+    coins_: Float64 = field(init=False, repr=False)  # (k,): theta
 
     @property
     def _prior_smoothing(self) -> float:
         return 1.0  # `smoothing` counts votes here, not documents
 
-    def _m_step(self, distinct: DistinctVotes, q: Real) -> None:
+    def _m_step(self, distinct: DistinctVotes, q: Float64) -> None:
         """Coins and rates that give as many right votes as the soft labels q (u, m) do."""
         m = distinct.m
         share = (distinct.mass(q) + 1) / (distinct.n + m)  # (m,): the classes' present shares
@@ -220,22 +219,22 @@ class OneCoin(DawidSkene):
         base = distinct.cast / distinct.asked / (1 + np.expm1(theta)[:, None] * share)  # (k, m): b
         self.rates_ = base[:, :, None] * np.exp(theta[:, None, None] * np.eye(m))
 
-    def _evidence(self, distinct: DistinctVotes) -> tuple[Real, Real, Real]:
+    def _evidence(self, distinct: DistinctVotes) -> tuple[Float64, Float64, Float64]:
         """A coin and its base rates may promise more votes than there are documents: silence has a floor."""
         overall = 1 - distinct.cast.sum(axis=1, keepdims=True) / distinct.asked  # (k, 1)
         floor = np.maximum(overall / 10, 1e-3)
         silence = np.clip(1 - self.rates_.sum(axis=1), floor, 1)  # (k, m)
         # log T, without what all classes share
         spoken = self.coins_[:, None, None] * np.eye(distinct.m)
-        return evidence(spoken, silence, self.class_prior_, self.abstention)
+        return log_linear_terms(spoken, silence, self.class_prior_, self.abstention)
 
 
 def _coins(
-    cast: Real,
-    right: Real,
-    odds: Real,
+    cast: Float64,
+    right: Float64,
+    odds: Float64,
     smoothing: float,
-) -> Real:
+) -> Float64:
     """(k,): solve sum_c cast[j, c] sigmoid(theta_j + odds_c) = right_j for theta, by bisection.
 
     The left side rises with theta. `smoothing` votes are added that are right by chance, 1 in m.

@@ -12,15 +12,14 @@ from scipy.special import expit
 
 from unruly.errors import InputError, SettingsError, not_fitted
 from unruly.prior import parse_prior
-from unruly.statistics import softmax
+from unruly.statistics import Float64, softmax
 from unruly.texts.columns import label_numbers
 from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 from unruly.wording import did_you_mean, listed, plural
 
 GUESS = 0.7  # the accuracy of a source of which nothing is known
-Real = NDArray[np.float64]
-Prior = Literal["uniform", "votes", "learn"] | Sequence[float] | Mapping[str, float] | Real
+Prior = Literal["uniform", "votes", "learn"] | Sequence[float] | Mapping[str, float] | Float64
 
 
 @runtime_checkable
@@ -36,8 +35,8 @@ class LabelModel(Protocol):
     (True, [1])
     """
 
-    class_prior_: Real  # (m,): the class prior that was given or estimated
-    accuracies_: Real  # (k,): of each vote cast, NaN for a source that cast none
+    class_prior_: Float64  # (m,): the class prior that was given or estimated
+    accuracies_: Float64  # (k,): of each vote cast, NaN for a source that cast none
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         """Refuse what a user of Snorkel types: this is only what label models have in common."""
@@ -50,7 +49,7 @@ class LabelModel(Protocol):
     def fit(self, votes: Votes | ArrayLike) -> Self:
         """Learn how the sources behave."""
 
-    def predict_proba(self, votes: Votes | ArrayLike) -> Real:
+    def predict_proba(self, votes: Votes | ArrayLike) -> Float64:
         """(n, m): the probability of each class, for votes of the same sources."""
 
     def predict(self, votes: Votes | ArrayLike) -> NDArray[np.int16]:
@@ -99,7 +98,7 @@ def refuse_one_class(
         )
 
 
-def stated_prior(wish: Prior, classes: tuple[str, ...], cast: Real) -> Real | None:
+def stated_prior(wish: Prior, classes: tuple[str, ...], cast: Float64) -> Float64 | None:
     """(m,): the prior as numbers; None for "learn", which only a model of the votes can answer.
 
     `cast` (k, m) counts the votes of each source for each class. "votes" is their share, with one
@@ -141,12 +140,12 @@ class LogLinear:
 
     sources: tuple[str, ...]
     classes: tuple[str, ...]
-    weights: Real  # (k, m, m): source, its vote, the class
-    bias: Real  # (m,)
-    prior: Real  # (m,)
-    silent: Real | None = None  # (k, m): what each source's silence has added to the bias
+    weights: Float64  # (k, m, m): source, its vote, the class
+    bias: Float64  # (m,)
+    prior: Float64  # (m,)
+    silent: Float64 | None = None  # (k, m): what each source's silence has added to the bias
 
-    def proba(self, given: Votes | ArrayLike) -> Real:
+    def proba(self, given: Votes | ArrayLike) -> Float64:
         """(n, m): the soft labels, for votes of the sources that the rule knows."""
         votes = as_votes(given, self.classes, self.sources)
         if votes.sources != self.sources or votes.classes != self.classes:
@@ -164,8 +163,8 @@ class LogLinear:
 
 
 def posterior(
-    distinct: DistinctVotes, weights: Real, bias: Real, silent: Real | None = None
-) -> Real:
+    distinct: DistinctVotes, weights: Float64, bias: Float64, silent: Float64 | None = None
+) -> Float64:
     """(u, m): the softmax over classes of bias (m,) plus the weights (k, m, m) of each row's votes.
 
     Less `silent` (k, m) of sources that were not asked about the row: they are missing, not silent.
@@ -181,7 +180,7 @@ def posterior(
     return softmax(np.hstack([np.zeros((len(logits), 1)), logits]))
 
 
-def likeliest(proba: Real) -> NDArray[np.int16]:
+def likeliest(proba: Float64) -> NDArray[np.int16]:
     """(n,): the class of highest probability in each row; among equals, the first."""
     return np.asarray(proba.argmax(axis=1), dtype=np.int16)
 
@@ -232,20 +231,22 @@ class Parameters:
 class LogLinearModel(Parameters):
     """What label models that end in a `LogLinear` rule have in common: what is learnt, and how they predict."""
 
-    class_prior_: Real = field(init=False, repr=False)  # (m,)
-    accuracies_: Real = field(init=False, repr=False)  # (k,)
+    class_prior_: Float64 = field(init=False, repr=False)  # (m,)
+    accuracies_: Float64 = field(init=False, repr=False)  # (k,)
     classes_: tuple[str, ...] = field(init=False, repr=False)
     sources_: tuple[str, ...] = field(init=False, repr=False)
     _rule: LogLinear | None = field(init=False, repr=False, default=None)
 
-    def _keep(self, votes: Votes, weights: Real, bias: Real, silent: Real | None = None) -> None:
+    def _keep(
+        self, votes: Votes, weights: Float64, bias: Float64, silent: Float64 | None = None
+    ) -> None:
         """Remember what the votes were of, and the rule that was learnt from them."""
         self.classes_, self.sources_ = votes.classes, votes.sources
         self._rule = LogLinear(
             votes.sources, votes.classes, weights, bias, self.class_prior_, silent
         )
 
-    def predict_proba(self, votes: Votes | ArrayLike) -> Real:
+    def predict_proba(self, votes: Votes | ArrayLike) -> Float64:
         """(n, m): the probability of each class; the prior where no source voted."""
         if self._rule is None:
             name = type(self).__name__

@@ -16,13 +16,12 @@ from unruly.labelmodels.label_model import (
     LogLinearModel,
     Parameters,
     Prior,
-    Real,
     accuracy,
     as_votes,
     distinct_votes,
 )
 from unruly.prior import parse_prior
-from unruly.statistics import ratio
+from unruly.statistics import Float64, ratio
 from unruly.votes.majority import Tally, leading, tallies
 from unruly.votes.sparse import DistinctVotes, SparseVotes
 from unruly.votes.votes import ABSTAIN, Votes
@@ -69,8 +68,8 @@ class MajorityVote(Parameters):
     class_prior: Sequence[float] | Mapping[str, float] | None = None
     seed: int = 0
 
-    class_prior_: Real = field(init=False, repr=False)  # (m,)
-    accuracies_: Real = field(init=False, repr=False)  # (k,)
+    class_prior_: Float64 = field(init=False, repr=False)  # (m,)
+    accuracies_: Float64 = field(init=False, repr=False)  # (k,)
     classes_: tuple[str, ...] = field(init=False, repr=False)
     sources_: tuple[str, ...] = field(init=False, repr=False)
 
@@ -95,7 +94,7 @@ class MajorityVote(Parameters):
         )
         return self
 
-    def predict_proba(self, votes: Votes | ArrayLike) -> Real:
+    def predict_proba(self, votes: Votes | ArrayLike) -> Float64:
         """(n, m): the share of the votes that each class has; columns are `classes_`."""
         return SparseVotes.of(self._checked(votes)).shares(self.class_prior_)
 
@@ -154,7 +153,7 @@ def majority_vote(votes: Votes, ties: Ties = "abstain", seed: int = 0) -> NDArra
     return model._learn_prior(votes).predict(votes)
 
 
-def class_wins(votes: Votes) -> Real:
+def class_wins(votes: Votes) -> Float64:
     """(m,): how many documents each class wins; a tied one counts in equal parts.
 
     >>> class_wins(Votes.from_array([[0, 0], [0, 1], [-1, -1]])).tolist()
@@ -175,7 +174,7 @@ def commonest_class(votes: Votes) -> int:
     return int(class_wins(votes).argmax())
 
 
-def _agreement(votes: Votes) -> Real:
+def _agreement(votes: Votes) -> Float64:
     """(k,): the share of each source's votes that name the winner; NaN for one that casts none."""
     agreed, cast = np.zeros(votes.k), np.zeros(votes.k)
     for tally in tallies(votes):
@@ -225,7 +224,7 @@ class WeightedVote(LogLinearModel):
     accuracies: Sequence[float] | None = None
     smoothing: float = 2.0  # votes at 70 %, added to each source's
 
-    weights_: Real = field(init=False, repr=False)  # (k,)
+    weights_: Float64 = field(init=False, repr=False)  # (k,)
 
     def fit(self, votes: Votes | ArrayLike) -> Self:
         """Weigh the sources, by the accuracies that are given or by how far they agree."""
@@ -246,7 +245,7 @@ class WeightedVote(LogLinearModel):
         return self
 
 
-def _agreement_with_others(distinct: DistinctVotes, smoothing: float) -> Real:
+def _agreement_with_others(distinct: DistinctVotes, smoothing: float) -> Float64:
     """(k,): the share of votes that go with each source's own, where it is not alone."""
     met = np.asarray(distinct.votes.onehot.sum(axis=1)) > 1.5  # (u,): at least two sources voted
     together = distinct.only(met)
@@ -254,7 +253,7 @@ def _agreement_with_others(distinct: DistinctVotes, smoothing: float) -> Real:
     return ratio(right + smoothing * GUESS, together.cast.sum(axis=1) + smoothing, GUESS)
 
 
-def _given(accuracies: Sequence[float], k: int) -> Real:
+def _given(accuracies: Sequence[float], k: int) -> Float64:
     alpha = np.asarray(accuracies, dtype=np.float64)
     if alpha.shape != (k,):
         raise SettingsError(f"{alpha.size} accuracies are given, but there are {k} sources")

@@ -16,11 +16,10 @@ from unruly.labelmodels.label_model import (
     GUESS,
     LogLinearModel,
     Prior,
-    Real,
     as_votes,
     distinct_votes,
 )
-from unruly.statistics import ratio
+from unruly.statistics import Float64, ratio
 from unruly.votes.sparse import DistinctVotes
 from unruly.votes.votes import Votes
 
@@ -62,7 +61,7 @@ class MatrixCompletion(LogLinearModel):
     ridge: float = 0.05  # r, the pull towards equal trust
     max_iter: int = 200
 
-    rates_: Real = field(init=False, repr=False)  # (k, m, m): mu[j, c, y]
+    rates_: Float64 = field(init=False, repr=False)  # (k, m, m): mu[j, c, y]
     loss_: float = field(init=False, repr=False)
     n_iter_: int = field(init=False, repr=False)
 
@@ -81,7 +80,7 @@ class MatrixCompletion(LogLinearModel):
         self._keep(votes, log_rates(self.rates_), np.log(self.class_prior_))
         return self
 
-    def _complete(self, distinct: DistinctVotes) -> Real:
+    def _complete(self, distinct: DistinctVotes) -> Float64:
         """(k, m, m): mu at the minimum; rows of votes that were never cast stay 0."""
         k, m = distinct.k, distinct.m
         used = np.flatnonzero(distinct.cast.reshape(-1))  # the a columns (j, c) that occur
@@ -121,19 +120,19 @@ class MatrixCompletion(LogLinearModel):
 class Completion:
     """The objective, over the a columns (source, class) that occur."""
 
-    o: Real  # (a, a): the share of documents on which two votes meet
-    d: Real  # (a,): the share of documents with each vote
+    o: Float64  # (a, a): the share of documents on which two votes meet
+    d: Float64  # (a,): the share of documents with each vote
     mask: NDArray[np.bool_]  # (a, a): different sources
-    prior: Real  # (m,)
+    prior: Float64  # (m,)
     ridge: float
 
-    def trusting(self, cast: Real) -> Real:
+    def trusting(self, cast: Float64) -> Float64:
         """(a, m): mu_0. `cast` (a, m) is the class of each column, one-hot; all sources are right at 70 %."""
         odds = GUESS * (len(self.prior) - 1) / (1 - GUESS)
         base = self.d / (1 + (odds - 1) * (cast @ self.prior))  # (a,)
         return base[:, None] * np.where(cast > 0, odds, 1.0)
 
-    def loss(self, flat: Real, start: Real) -> tuple[float, Real]:
+    def loss(self, flat: Float64, start: Float64) -> tuple[float, Float64]:
         """The objective and its gradient at mu, flattened."""
         mu = flat.reshape(start.shape)  # (a, m)
         joint = mu * self.prior  # (a, m): P(vote, y)
@@ -155,7 +154,7 @@ def _check_sources(distinct: DistinctVotes) -> None:
         )
 
 
-def overlaps(distinct: DistinctVotes) -> Real:
+def overlaps(distinct: DistinctVotes) -> Float64:
     """(k*m, k*m): O, the share of documents on which source j says c and source j' says c'.
 
     >>> overlaps(DistinctVotes.of(Votes.from_array([[0, 1], [0, -1]]))).tolist()
@@ -169,13 +168,13 @@ def overlaps(distinct: DistinctVotes) -> Real:
     return _by_pairs(distinct) / distinct.n
 
 
-def _by_pairs(distinct: DistinctVotes) -> Real:
+def _by_pairs(distinct: DistinctVotes) -> Float64:
     """X' diag(counts) X as a sparse product: one step for each pair of votes that meet."""
     weighted = distinct.votes.onehot.multiply(distinct.counts[:, None]).tocsr()
     return np.asarray((distinct.votes.onehot.T @ weighted).toarray(), dtype=np.float64)
 
 
-def _by_bits(distinct: DistinctVotes) -> Real:
+def _by_bits(distinct: DistinctVotes) -> Float64:
     """X' X for single, hard votes: a bit for each document, 64 documents a step."""
     bits = _bits(distinct)  # (k*m, words)
     wide = len(bits)

@@ -140,8 +140,8 @@ def _words(texts: Sequence[str], least: int) -> tuple[list[str], Any]:
     except ValueError:  # no word occurs often enough, or no limit fits so few texts
         return [], None
     names = counter.get_feature_names_out().tolist()
-    telling = [i for i, name in enumerate(names) if _tells(name.split())]
-    return [names[i] for i in telling], found[:, telling]
+    kept = [i for i, name in enumerate(names) if _tells(name.split())]
+    return [names[i] for i in kept], found[:, kept]
 
 
 def _tells(words: Sequence[str]) -> bool:
@@ -201,11 +201,11 @@ def _sequences(
     posteriors: NDArray[np.floating],
     least: int,
 ) -> Found:
-    """Two telling words, one after the other with a word or more between."""
+    """Two words that go with a class, one after the other with a word or more between."""
     counts = np.asarray(words.sum(axis=0)).ravel()[single]
     shares = np.asarray(words[:, single].T @ posteriors) / counts[:, None]
-    telling = (np.abs(shares - posteriors.mean(axis=0)).max(axis=1)) * np.sqrt(counts)
-    chosen = {names[single[i]] for i in np.argsort(-telling, kind="stable")[:SEQUENCE_WORDS]}
+    strength = (np.abs(shares - posteriors.mean(axis=0)).max(axis=1)) * np.sqrt(counts)
+    chosen = {names[single[i]] for i in np.argsort(-strength, kind="stable")[:SEQUENCE_WORDS]}
     holding: dict[tuple[str, str], set[int]] = defaultdict(set)
     for row, text in enumerate(texts):
         tokens = _WORD.findall(text)

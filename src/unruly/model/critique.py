@@ -36,6 +36,8 @@ from unruly.votes.agreement import Pairs, count_pairs
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import ABSTAIN, Votes
 
+# Thresholds of what is reported: round numbers, none of which has a part in the model. What followed the advice was
+# measured (lab/LOG.md, 2026-11-18, "what followed advice is worth").
 REPEATS = 0.85  # of its votes that another source casts as well
 CONFLICT = 0.3  # of their common documents on which two sources disagree; of the votes of the smaller where they must
 MOST_CONFLICTS = 5

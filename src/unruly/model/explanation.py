@@ -305,7 +305,7 @@ def explain(
     neighbours: int = 5,
 ) -> Explanation:
     """Why the first of these documents gets its label."""
-    seen = fitted.seen(documents, given, fitting=False)
+    seen = fitted.inputs(documents, given, fitting=False)
     votes, features = seen.votes, seen.features
     heads = seen.heads(fitted.learner, fitted.shares)
     text = None if documents.corpus is None else documents.corpus.texts[0]
@@ -337,7 +337,7 @@ def explain(
 def _words(fitted: Fitted, corpus: Corpus | None, label: int, count: int) -> tuple[Word, ...]:
     if corpus is None or fitted.encoder is None or count < 1:
         return ()
-    return telling_words(corpus.texts[0], _asked(fitted, corpus), label, count)
+    return influential_words(corpus.texts[0], _asked(fitted, corpus), label, count)
 
 
 def _asked(fitted: Fitted, corpus: Corpus) -> Asked:
@@ -414,7 +414,7 @@ def _winners(classes: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last} tie" if others else last
 
 
-def telling_words(
+def influential_words(
     text: str, ask: Asked, label: int, count: int = 8, most: int = MOST_WORDS
 ) -> tuple[Word, ...]:
     """The words whose removal changes the probability of class `label` most, greatest change first.
@@ -427,7 +427,7 @@ def telling_words(
     ...     return np.array([[1 - p, p] for p in spam], dtype=np.float32)
     >>> [
     ...     (w.text, round(w.effect, 2))
-    ...     for w in telling_words("please subscribe now", ask, 1, count=1)
+    ...     for w in influential_words("please subscribe now", ask, 1, count=1)
     ... ]
     [('subscribe', 0.7)]
     """

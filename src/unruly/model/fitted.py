@@ -189,10 +189,10 @@ class Fitted:
         progress: Progress = SILENT,
     ) -> Predictions:
         """Labels, probabilities, deciding heads and votes for these documents."""
-        seen = self.seen(documents, given, cache, progress, fitting=False)
+        seen = self.inputs(documents, given, cache, progress, fitting=False)
         return Predictions(seen.heads(self.learner, self.shares), seen.votes)
 
-    def seen(
+    def inputs(
         self,
         documents: Documents,
         given: object = None,
@@ -200,11 +200,11 @@ class Fitted:
         progress: Progress = SILENT,
         *,
         fitting: bool = True,
-    ) -> Seen:
+    ) -> ModelInputs:
         """These documents as the learner sees them."""
         votes = self.votes(documents, given, progress)
         features = self.features(documents, cache, progress, fitting=fitting)
-        return Seen(features, votes, without_text(documents))
+        return ModelInputs(features, votes, without_text(documents))
 
     def check(self) -> None:
         """Predict blank documents, one for each class: raises where the parts of a model do not fit together."""
@@ -274,16 +274,16 @@ def class_shares(learner: Learner, majority: Sequence[float]) -> NDArray[np.floa
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class ModelInputs:
     """Documents as a learner sees them: the features, the votes, and which texts are blank."""
 
     features: Features
     votes: Votes
     blank: NDArray[np.bool_]  # (n,)
 
-    def take(self, rows: NDArray[np.intp]) -> Seen:
+    def take(self, rows: NDArray[np.intp]) -> ModelInputs:
         """Some of the documents only."""
-        return Seen(self.features.take(rows), self.votes.take(rows), self.blank[rows])
+        return ModelInputs(self.features.take(rows), self.votes.take(rows), self.blank[rows])
 
     def heads(self, learner: Learner, shares: NDArray[np.float32]) -> Heads:
         """What both heads predict; without a text and votes, the class shares (m,)."""

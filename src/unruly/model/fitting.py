@@ -23,8 +23,8 @@ from unruly.ledger import Ledger
 from unruly.model.fitted import (
     SNIPPET,
     Fitted,
+    ModelInputs,
     Neighbourhood,
-    Seen,
     TrainedLabels,
     class_shares,
     digests_of,
@@ -79,7 +79,7 @@ class FitRequest:
 
 def fit(
     request: FitRequest, progress: Progress = SILENT
-) -> tuple[Fitted, Seen, NDArray[np.uint64]]:
+) -> tuple[Fitted, ModelInputs, NDArray[np.uint64]]:
     """Encode, train, and summarise: the fitted model, its training documents as it saw them, and their digests."""
     votes, labels, settings = request.votes, request.labels, request.settings
     if isinstance(settings, PaperSettings) and request.balance is not None:
@@ -100,7 +100,7 @@ def fit(
     )
     wins = class_wins(votes)  # (m,)
     majority = tuple((wins / max(wins.sum(), 1)).tolist())
-    seen = Seen(features, votes, without_text(request.documents))
+    seen = ModelInputs(features, votes, without_text(request.documents))
     heads = seen.heads(learner, class_shares(learner, majority))
     digests = digests_of(request.documents)
     origin = "" if labels is None else labels.origin
@@ -196,7 +196,7 @@ def train(
 
 def refitted(
     fitted: Fitted,
-    seen: Seen,
+    seen: ModelInputs,
     rows: NDArray[np.intp] | None,
     labels: NDArray[np.int64],
     weights: NDArray[np.float64],
@@ -228,7 +228,7 @@ def refitted(
 def accuracy_by_labels(
     fitted: Fitted,
     digests: NDArray[np.uint64],
-    seen: Seen,
+    seen: ModelInputs,
     labels: Labelled,
     progress: Progress = SILENT,
 ) -> AccuracyEstimate:

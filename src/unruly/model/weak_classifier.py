@@ -23,7 +23,7 @@ from unruly.files import check_not_input
 from unruly.learner import Epoch
 from unruly.ledger import Ledger
 from unruly.model import storage
-from unruly.model.fitted import Fitted, Seen, digests_of
+from unruly.model.fitted import Fitted, ModelInputs, digests_of
 from unruly.model.inputs import Documents, Labels, check_rows, labels_of
 from unruly.model.predictions import Predictions, checked_container, contained
 from unruly.model.saved_rules import SavedRules
@@ -172,7 +172,7 @@ class WeakClassifier:
         )
         fitted, seen, digests = fitting.fit(request, progress)
         self._adopt(fitted)
-        self._training: Seen | None = seen
+        self._training: ModelInputs | None = seen
         self._training_digests: NDArray[np.uint64] | None = digests
         return self
 
@@ -302,7 +302,7 @@ class WeakClassifier:
         `votes` alone are new ones on the training documents. A model that was loaded from a file no
         longer has these: pass them as `X`.
         """
-        fitted, seen = self.fitted, self._seen(X, votes)
+        fitted, seen = self.fitted, self._inputs(X, votes)
         return seen.heads(fitted.learner, fitted.shares).combined
 
     def ask(
@@ -323,7 +323,7 @@ class WeakClassifier:
         """
         from unruly.labelling.sampling import ask
 
-        fitted, seen = self.fitted, self._seen(X, votes)
+        fitted, seen = self.fitted, self._inputs(X, votes)
         proba = seen.heads(fitted.learner, fitted.shares).combined
         answered = None if labels is None else _labelled(labels, seen.votes).answered
         return ask(seen.votes, proba, n, by, answered=answered, seed=seed)
@@ -345,7 +345,7 @@ class WeakClassifier:
 
         fitted = self.fitted
         documents = None if X is None else fitted.documents(X)
-        seen = self._seen(documents, votes, progress)
+        seen = self._inputs(documents, votes, progress)
         digests = self._training_digests if documents is None else digests_of(documents)
         assert digests is not None  # else `_seen` has refused
         return accuracy_by_labels(fitted, digests, seen, _labelled(labels, seen.votes), progress)
@@ -361,7 +361,7 @@ class WeakClassifier:
         """(n, m): the probabilities that a fit with these labels would give; the model stays as it is."""
         from unruly.model.fitting import refitted
 
-        seen = self._seen(X, votes, progress)
+        seen = self._inputs(X, votes, progress)
         known = _labelled(labels, seen.votes)
         return refitted(self.fitted, seen, None, known.numbers, known.weights, progress)
 
@@ -565,11 +565,11 @@ class WeakClassifier:
             input_tags=InputTags(two_d_array=True, string=True),
         )
 
-    def _seen(self, X: Any = None, votes: Any = None, progress: Progress = SILENT) -> Seen:
+    def _inputs(self, X: Any = None, votes: Any = None, progress: Progress = SILENT) -> ModelInputs:
         """Documents as the learner sees them; the training documents where no X is given."""
         fitted = self.fitted
         if X is not None:
-            return fitted.seen(fitted.documents(X), votes, self._cache(), progress)
+            return fitted.inputs(fitted.documents(X), votes, self._cache(), progress)
         if self._training is None:
             raise InputError(
                 "a loaded model no longer has its training documents: pass them, as in denoise(corpus, votes)"
@@ -577,7 +577,9 @@ class WeakClassifier:
         if votes is None:
             return self._training
         documents = Documents(None, self._training.features)
-        return Seen(self._training.features, fitted.votes(documents, votes), self._training.blank)
+        return ModelInputs(
+            self._training.features, fitted.votes(documents, votes), self._training.blank
+        )
 
     def _checked_settings(self) -> MethodSettings:
         """The settings of the method, and what else can be checked before any work."""

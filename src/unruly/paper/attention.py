@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from unruly.statistics import Float32
 from unruly.votes.sparse import SparseVotes
 
-Real = NDArray[np.float32]
 Whole = NDArray[np.intp]
 _NUMBERS = 2**18  # of the hidden layer computed together: more would not fit the cache
 
@@ -63,11 +63,11 @@ def cast(cells: SparseVotes) -> NDArray[np.bool_]:
 class Attention:
     """The network's weights, or their gradient."""
 
-    w1: Real  # (d, h): W1
-    w2: Real  # (h,): W2
-    votes: Real  # (c, h): W1 y for each pair (source, outcome) that occurs in training
+    w1: Float32  # (d, h): W1
+    w2: Float32  # (h,): W2
+    votes: Float32  # (c, h): W1 y for each pair (source, outcome) that occurs in training
 
-    def scores(self, features: Real, row: Whole, pair: Whole) -> tuple[Real, Real]:
+    def scores(self, features: Float32, row: Whole, pair: Whole) -> tuple[Float32, Float32]:
         """q^ of each cell, (v,), and the hidden layer, (v, h).
 
         `features` are those of the cells' documents, (r, d); `pair` numbers the rows of `votes`.
@@ -88,11 +88,11 @@ class Attention:
     def backward(
         self,
         into: Attention,
-        features: Real,  # (r, d)
+        features: Float32,  # (r, d)
         by_row: Segments,
         by_pair: Segments,
-        hidden: Real,  # (v, h)
-        slope: Real,  # (v,): dl/dq^
+        hidden: Float32,  # (v, h)
+        slope: Float32,  # (v,): dl/dq^
     ) -> None:
         """Write the gradient of the weights: the chain rule through the two layers.
 
@@ -123,14 +123,14 @@ class Segments:
         weights = np.ones(len(order), dtype=np.float32)
         return csr_array((weights, order.astype(np.int32), starts.astype(np.int32)), shape), order
 
-    def sums(self, weights: Real, values: Real) -> Real:
+    def sums(self, weights: Float32, values: Float32) -> Float32:
         """(groups, h): sum of weights_v values_v over the cells of each group."""
         matrix, order = self._matrix
         np.take(weights, order, out=matrix.data, mode="clip")
         return np.asarray(matrix @ values)
 
 
-def softmax_by_row(scores: Real, row: Whole) -> Real:
+def softmax_by_row(scores: Float32, row: Whole) -> Float32:
     """(v,): q_ij of each cell; the cells of a row stand together, and sum to 1.
 
     >>> softmax_by_row(np.zeros(3, np.float32), np.array([0, 0, 1])).tolist()
@@ -140,7 +140,7 @@ def softmax_by_row(scores: Real, row: Whole) -> Real:
         return scores
     starts = np.flatnonzero(np.diff(row, prepend=-1))
     sizes = np.diff(starts, append=len(scores))
-    raised: Real = scores - np.repeat(np.maximum.reduceat(scores, starts), sizes)
+    raised: Float32 = scores - np.repeat(np.maximum.reduceat(scores, starts), sizes)
     np.exp(raised, out=raised)
     raised /= np.repeat(np.add.reduceat(raised, starts), sizes)
     return raised

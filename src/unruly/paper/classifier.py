@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Real = NDArray[np.float32]
+from unruly.statistics import Float32
+
 Whole = NDArray[np.intp]
 _LOOK = 10  # epochs between two looks
 _NEGLIGIBLE = 1e-7  # of the whole gradient: what float32 loses in summing a few rows
@@ -27,26 +28,26 @@ _NEGLIGIBLE = 1e-7  # of the whole gradient: what float32 loses in summing a few
 class Classifier:
     """The network's weights, or their gradient."""
 
-    w1: Real  # (d, h)
-    b1: Real  # (h,)
-    w2: Real  # (h, m)
-    b2: Real  # (m,)
+    w1: Float32  # (d, h)
+    b1: Float32  # (h,)
+    w2: Float32  # (h, m)
+    b2: Float32  # (m,)
 
-    def logits(self, features: Real) -> tuple[Real, Real]:
+    def logits(self, features: Float32) -> tuple[Float32, Float32]:
         """Scores whose softmax is z~, (n, m), and the hidden layer, (n, h)."""
-        hidden: Real = features @ self.w1  # (n, h)
+        hidden: Float32 = features @ self.w1  # (n, h)
         hidden += self.b1
         np.maximum(hidden, 0, out=hidden)
-        scores: Real = hidden @ self.w2  # (n, m)
+        scores: Float32 = hidden @ self.w2  # (n, m)
         scores += self.b2
         return scores, hidden
 
     def backward(
         self,
         into: Classifier,
-        features: Real,  # (n, d)
-        hidden: Real,  # (n, h)
-        slope: Real,  # (n, m): dl/dlogits
+        features: Float32,  # (n, d)
+        hidden: Float32,  # (n, h)
+        slope: Float32,  # (n, m): dl/dlogits
     ) -> None:
         """Write the gradient of the weights: the chain rule through the two layers."""
         into.w2[...] = (slope.T @ hidden).T
@@ -86,7 +87,7 @@ class LiveUnits:
         """The units to compute in this epoch; None for all."""
         return None if epoch % _LOOK == 0 else self.units
 
-    def look(self, epoch: int, hidden: Real) -> None:
+    def look(self, epoch: int, hidden: Float32) -> None:
         """Take note of the hidden layer, (n, h), if this is the epoch to look."""
         if epoch % _LOOK:
             return
@@ -102,10 +103,10 @@ class Part:
     """The documents to compute, and the last logits of all of them, which are brought up to date in place."""
 
     rows: Whole  # (r,): their numbers
-    features: Real  # (r, d)
-    logits: Real  # (n, m): those of the others are from the last look
+    features: Float32  # (r, d)
+    logits: Float32  # (n, m): those of the others are from the last look
 
-    def renewed(self, logits: Real) -> Real:
+    def renewed(self, logits: Float32) -> Float32:
         """(n, m): the logits of all documents, with those of the part, (r, m), brought up to date."""
         self.logits[self.rows] = logits
         return self.logits
@@ -130,7 +131,7 @@ class LiveRows:
             self.part = None
         return self.part
 
-    def look(self, features: Real, logits: Real, slope: Real) -> None:
+    def look(self, features: Float32, logits: Float32, slope: Float32) -> None:
         """Take note of the gradients dl/dlogits, (n, m), if this is the epoch to look."""
         if not self.due:
             return

@@ -33,10 +33,10 @@ from unruly.paper.settings import PaperSettings
 from unruly.paper.temporal_ensemble import TemporalEnsemble
 from unruly.paper.training_set import Batch, TrainingSet, make_batch, prepare
 from unruly.progress import SILENT, Progress, stage
+from unruly.statistics import Float32
 from unruly.texts.columns import UNKNOWN
 from unruly.votes.votes import Votes
 
-Real = NDArray[np.float32]
 _CHUNK = 16_384  # documents looked at together, so that memory stays bounded
 
 
@@ -203,7 +203,7 @@ class Epochs:
         )
 
     def _classifier_step(
-        self, batch: Batch, contested: Real, t: int, changed: int
+        self, batch: Batch, contested: Float32, t: int, changed: int
     ) -> tuple[float, float]:
         """Equations 4, 6 and 7; writes the gradient and returns l2 and l3."""
         s, theta, into = self.settings, self.networks.classifier, self.gradient.classifier

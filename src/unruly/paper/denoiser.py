@@ -20,18 +20,18 @@ from numpy.typing import NDArray
 
 from unruly.paper.attention import Attention, Segments, cast, softmax_by_row, sum_by_source
 from unruly.paper.losses import likelihood_loss, without_tiny
+from unruly.statistics import Float32
 from unruly.votes.sparse import SparseVotes
 
-Real = NDArray[np.float32]
 Whole = NDArray[np.intp]
 
 
-def rule_scores(conditional: Real, cells: SparseVotes) -> Real:
+def rule_scores(conditional: Float32, cells: SparseVotes) -> Float32:
     """(n, m): y_ir; zeros where no source voted, which the softmax turns into a uniform row."""
     return _class_sums(cells.row * cells.m + cells.outcome, conditional, cells.n, cells.m - 1)
 
 
-def _class_sums(place: Whole, share: Real, n: int, m: int) -> Real:
+def _class_sums(place: Whole, share: Float32, n: int, m: int) -> Float32:
     """(n, m): Equation 3, the shares (v,) of the cells summed at their place (v,) in an (n, m + 1) matrix.
 
     The last column is silence, which adds to no class.
@@ -54,14 +54,14 @@ class Attended:
     """The documents whose attention must be computed: contested ones first, then agreeing ones."""
 
     rows: Whole  # (r,): their numbers in the training set
-    features: Real  # (r, d)
+    features: Float32  # (r, d)
     cells: SparseVotes  # v cells of m + 1 outcomes
     pair: Whole  # (v,): the number of each cell's vote vector
     pairs: int  # how many vote vectors there are
     contested: int  # how many documents are contested
 
     @cached_property
-    def cast(self) -> Real:
+    def cast(self) -> Float32:
         """(v,): 1 for a vote, 0 for a silence."""
         return cast(self.cells).astype(np.float32)
 
@@ -92,8 +92,8 @@ class Attended:
 class Attending:
     """The attention on a step's documents."""
 
-    hidden: Real  # (v, h)
-    share: Real  # (v,): q_ij
+    hidden: Float32  # (v, h)
+    share: Float32  # (v,): q_ij
     received: NDArray[np.float64]  # (k,): sum of a_ij over the documents
 
 
@@ -109,7 +109,7 @@ def denoiser_step(
     into: Attention,
     documents: Attended,
     attending: Attending,
-    target: Real,  # (contested, m): labels times weights
+    target: Float32,  # (contested, m): labels times weights
     factor: float,  # c1 / n
 ) -> float:
     """Equations 3 and 5 on the contested documents; writes the gradient of factor * l1, returns l1."""

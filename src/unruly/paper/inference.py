@@ -24,13 +24,12 @@ from unruly.paper.attention import Attention, cast, outcomes, softmax_by_row
 from unruly.paper.classifier import Classifier
 from unruly.paper.denoiser import rule_scores
 from unruly.paper.training_set import standardised
-from unruly.statistics import Share, softmax
+from unruly.statistics import Float32, Share, softmax
 from unruly.votes.votes import Votes
 
 _CHUNK = 16_384  # documents answered together, so that memory stays bounded
 _TIE = 1e-6
 _TINY = np.float32(1e-12)
-Real = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +47,8 @@ class CoTrained:
     ablation: str = "whole"
     attends: str = "all"  # whom the softmax of Eq. 1 runs over
     ensemble: str = "confident"
-    centre: Real | None = None  # (d,)
-    scale: Real | None = None  # (d,)
+    centre: Float32 | None = None  # (d,)
+    scale: Float32 | None = None  # (d,)
     sharpness: tuple[float, float] = (1.0, 1.0)  # factors on the scores of denoiser and classifier
 
     def heads(self, features: Features, votes: Votes) -> Heads:
@@ -83,7 +82,7 @@ class CoTrained:
 
     def vote_accuracy(
         self,
-        combined: Real,
+        combined: Float32,
         votes: Votes,
         source: str,
         rows: NDArray[np.intp],
@@ -92,23 +91,23 @@ class CoTrained:
         """None: the paper estimates no accuracies."""
         return None
 
-    def scores(self, features: Features, votes: Votes) -> tuple[Real, Real]:
+    def scores(self, features: Features, votes: Votes) -> tuple[Float32, Float32]:
         """(n, m), (n, m): the scores of both heads before any softmax, as calibration needs them."""
         self._check(features, votes)
         rule, text, _ = self._scores(features, votes.hard, np.arange(votes.n))
         return rule, text
 
-    def conditional_reliability(self, features: Features, matrix: NDArray[np.int8]) -> Real:
+    def conditional_reliability(self, features: Features, matrix: NDArray[np.int8]) -> Float32:
         """(n, k): a_ij."""
         return self._scores(features, matrix, np.arange(len(matrix)))[2]
 
-    def text_scores(self, features: Features) -> Real:
+    def text_scores(self, features: Features) -> Float32:
         """(n, m): the classifier's scores alone, before the softmax."""
         return self.classifier.logits(standardised(features.matrix(), self.centre, self.scale))[0]
 
     def _scores(
         self, features: Features, matrix: NDArray[np.int8], rows: NDArray[np.intp]
-    ) -> tuple[Real, Real, Real]:
+    ) -> tuple[Float32, Float32, Float32]:
         values = standardised(features.take(rows).matrix(), self.centre, self.scale)  # (n, d)
         m, k = len(self.classes), len(self.sources)
         pairs = np.full(k * (m + 1), len(self.codes))  # a pair that never occurred: a zero vector
@@ -213,7 +212,7 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()  # finding the loaded libraries takes milliseconds
 
 
-def combine(denoiser: Real, classifier: Real, how: str) -> tuple[Real, NDArray[np.int8]]:
+def combine(denoiser: Float32, classifier: Float32, how: str) -> tuple[Float32, NDArray[np.int8]]:
     """The final probabilities, (n, m), and who decided, (n,).
 
     "confident" is the paper's: where both name the same class, their mean; else the probabilities of
@@ -240,7 +239,7 @@ def combine(denoiser: Real, classifier: Real, how: str) -> tuple[Real, NDArray[n
     return np.asarray(combined, dtype=np.float32), decided.astype(np.int8)
 
 
-def _more_confident(denoiser: Real, classifier: Real, silent: NDArray[np.bool_]) -> Real:
+def _more_confident(denoiser: Float32, classifier: Float32, silent: NDArray[np.bool_]) -> Float32:
     """(n, m): their mean where they agree, else the probabilities of the surer one."""
     agree = (denoiser.argmax(axis=1) == classifier.argmax(axis=1)) & ~silent
     surer = (denoiser.max(axis=1, initial=0) >= classifier.max(axis=1, initial=0)) & ~silent
@@ -248,7 +247,7 @@ def _more_confident(denoiser: Real, classifier: Real, silent: NDArray[np.bool_])
     return np.where(agree[:, None], (denoiser + classifier) / 2, winner)
 
 
-def _tied(probabilities: Real) -> NDArray[np.bool_]:
+def _tied(probabilities: Float32) -> NDArray[np.bool_]:
     """(n,): whether the two best classes are equally likely."""
     if not len(probabilities):
         return np.zeros(0, dtype=np.bool_)

@@ -12,16 +12,14 @@ total is divided by the number of documents in the step, which changes nothing b
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unruly.paper.settings import PaperSettings
-from unruly.statistics import log_softmax
+from unruly.statistics import Float32, log_softmax
 
-Real = NDArray[np.float32]
 _TINY = 1e-30  # arithmetic on numbers near the end of float32 is a hundred times slower
 
 
-def likelihood_loss(scores: Real, target: Real) -> tuple[float, Real, Real]:
+def likelihood_loss(scores: Float32, target: Float32) -> tuple[float, Float32, Float32]:
     """l1 or l2: -sum target log softmax(scores), its gradient by the scores, and the softmax.
 
     `target`, (n, m), is the label as a distribution times the document's weight; a row of zeros takes
@@ -34,7 +32,9 @@ def likelihood_loss(scores: Real, target: Real) -> tuple[float, Real, Real]:
     return -float(np.vdot(target, log_probability)), slope, probability
 
 
-def self_training_loss(probability: Real, ensemble: Real, weight: Real) -> tuple[float, Real]:
+def self_training_loss(
+    probability: Float32, ensemble: Float32, weight: Float32
+) -> tuple[float, Float32]:
     """l3: sum weight |z~ - p|^2, and its gradient by the logits of z~; p is held still.
 
     `weight`, (n,), is 1 for a document of D_U and 0 for one of D_L. With g = 2 weight (z~ - p), the
@@ -48,7 +48,7 @@ def self_training_loss(probability: Real, ensemble: Real, weight: Real) -> tuple
     return value, slope
 
 
-def without_tiny(slope: Real) -> Real:
+def without_tiny(slope: Float32) -> Float32:
     """The gradient, with numbers that no sum would feel set to zero."""
     slope[np.abs(slope) < _TINY] = 0
     return slope

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unruly.paper.attention import Attention
 from unruly.paper.classifier import Classifier
+from unruly.statistics import Float32
 
-Real = NDArray[np.float32]
 _B1, _B2, _EPS = 0.9, 0.999, 1e-8
 _CHUNK = 32_768  # weights updated together: their four vectors fit the cache
 
@@ -35,12 +34,12 @@ class Shape:
 class Networks:
     """The weights (W, theta) of Algorithm 1, or their gradient."""
 
-    flat: Real
+    flat: Float32
     attention: Attention
     classifier: Classifier
 
     @classmethod
-    def view(cls, flat: Real, shape: Shape) -> Networks:
+    def view(cls, flat: Float32, shape: Shape) -> Networks:
         """Name the parts of a flat vector; nothing is copied."""
         sizes = shape.sizes()
         ends = np.cumsum([prod(size) for size in sizes])
@@ -85,7 +84,7 @@ class Adam:
     """
 
     def __init__(
-        self, weights: Real, gradient: Real, learning_rate: float, weight_decay: float
+        self, weights: Float32, gradient: Float32, learning_rate: float, weight_decay: float
     ) -> None:
         self.weights, self.gradient = weights, gradient
         self.learning_rate, self.weight_decay = learning_rate, weight_decay

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Real = NDArray[np.float32]
+from unruly.statistics import Float32
 
 
 class TemporalEnsemble:
@@ -21,7 +21,9 @@ class TemporalEnsemble:
         self.memory = np.zeros((n, m), dtype=np.float32)  # Z
         self.alpha = alpha
 
-    def update(self, probability: Real, epoch: int, rows: NDArray[np.intp] | None = None) -> Real:
+    def update(
+        self, probability: Float32, epoch: int, rows: NDArray[np.intp] | None = None
+    ) -> Float32:
         """Take in the predictions of epoch t (of all documents, or some rows) and give p for them.
 
         >>> ensemble = TemporalEnsemble(1, 2, alpha=0.6)

@@ -19,13 +19,12 @@ from unruly.paper.attention import cast, even_split, outcomes, sum_by_source
 from unruly.paper.denoiser import Attended, contested
 from unruly.paper.pseudo_labels import majority_labels, pseudo_labels
 from unruly.paper.settings import PaperSettings
-from unruly.statistics import log_softmax
+from unruly.statistics import Float32, log_softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import ABSTAIN, Votes
 
 _CHUNK = 65_536  # documents looked at together, so that memory stays bounded
 _MOST_NUMBERS = 2**26  # feature matrices above 256 MB are not searched for repeated rows
-Real = NDArray[np.float32]
 Whole = NDArray[np.intp]
 
 
@@ -43,19 +42,19 @@ class TrainingSet:
     supervised: NDArray[np.bool_]  # (n,): D_L for the classifier
     matched: NDArray[np.bool_]  # (n,): D_L for the denoiser: supervised, and with a vote
     fixed: NDArray[np.bool_]  # (n,): labels that are never renewed
-    labels: Real  # (n, m): the current labels, as distributions
-    weights: Real  # (n,)
+    labels: Float32  # (n, m): the current labels, as distributions
+    weights: Float32  # (n,)
     codes: Whole  # (c,), sorted: the pairs source * (m + 1) + outcome that occur
     attention: str
-    centre: Real | None  # (d,)
-    scale: Real | None  # (d,)
+    centre: Float32 | None  # (d,)
+    scale: Float32 | None  # (d,)
 
     @property
     def n(self) -> int:
         """How many documents."""
         return len(self.matrix)
 
-    def rows(self, index: Whole) -> Real:
+    def rows(self, index: Whole) -> Float32:
         """(rows, d): the features of some documents, as the networks see them."""
         values = self.features.take(index).matrix()
         return standardised(np.ascontiguousarray(values, dtype=np.float32), self.centre, self.scale)
@@ -64,7 +63,7 @@ class TrainingSet:
         """The cells of some documents that the softmax of Eq. 1 runs over."""
         return outcomes(self.matrix[rows], self.m, self.attention, self.votes_at_all)
 
-    def target(self, rows: Whole) -> Real:
+    def target(self, rows: Whole) -> Float32:
         """(rows, m): the current labels of some documents, times their weights."""
         return np.asarray(self.labels[rows] * self.weights[rows, None])
 
@@ -134,10 +133,12 @@ class Batch:
     """The documents of one step."""
 
     n: int
-    features: Real  # (u, d): distinct rows
+    features: Float32  # (u, d): distinct rows
     memory: Whole | None  # (u,): their places in the temporal ensemble; None for all in order
-    uncontested: Real  # (u, m): labels times weights of supervised documents that are not contested
-    unmatched: Real  # (u,): how many documents of D_U each row stands for
+    uncontested: (
+        Float32  # (u, m): labels times weights of supervised documents that are not contested
+    )
+    unmatched: Float32  # (u,): how many documents of D_U each row stands for
     attended: Attended
     group: Whole  # (contested,): the distinct row of each contested document
     received: NDArray[np.float64]  # (k,): attention of documents with a single cell
@@ -146,7 +147,7 @@ class Batch:
     matched: int
     supervised: int
 
-    def target(self, contested: Real) -> Real:
+    def target(self, contested: Float32) -> Float32:
         """(u, m): labels times weights of all supervised documents, summed over equal rows."""
         target = self.uncontested.copy()
         np.add.at(target, self.group, contested)
@@ -184,7 +185,7 @@ def make_batch(data: TrainingSet, rows: Whole, whole: bool) -> Batch:
 def _attended(
     data: TrainingSet,
     rows: Whole,
-    values: Real,
+    values: Float32,
     cells: SparseVotes,
     matched: NDArray[np.bool_],
     differs: NDArray[np.bool_],
@@ -202,7 +203,7 @@ def _attended(
     )
 
 
-def _distinct(values: Real) -> tuple[Whole, Whole]:
+def _distinct(values: Float32) -> tuple[Whole, Whole]:
     """The first place of each distinct row, in order, and the number of each row's group."""
     n, d = values.shape
     if values.size > _MOST_NUMBERS or d == 0:
@@ -215,7 +216,7 @@ def _distinct(values: Real) -> tuple[Whole, Whole]:
     return first[order], place[group]
 
 
-def _sum_rows(values: Real, group: Whole, groups: int) -> Real:
+def _sum_rows(values: Float32, group: Whole, groups: int) -> Float32:
     if groups == len(values):
         return values
     total = np.zeros((groups, values.shape[1]), dtype=np.float32)
@@ -223,14 +224,14 @@ def _sum_rows(values: Real, group: Whole, groups: int) -> Real:
     return total
 
 
-def _uncontested_loss(cells: SparseVotes, mass: Real) -> float:
+def _uncontested_loss(cells: SparseVotes, mass: Float32) -> float:
     """-sum mass log z^, where all votes agree: y_ir (Eq. 3) is 1 at their class."""
     place = cells.row * cells.m + cells.outcome
     votes = np.bincount(place, minlength=cells.n * cells.m).reshape(cells.n, cells.m)
     return -float((mass * log_softmax((votes[:, :-1] > 0).astype(np.float64))).sum())
 
 
-def moments(features: Features) -> tuple[Real, Real]:
+def moments(features: Features) -> tuple[Float32, Float32]:
     """(d,), (d,): the mean and the standard deviation of each feature (1 where it never changes)."""
     total = np.zeros(features.width)
     square = np.zeros(features.width)
@@ -246,12 +247,12 @@ def moments(features: Features) -> tuple[Real, Real]:
     return (mean + first).astype(np.float32), deviation.astype(np.float32)
 
 
-def standardised(values: Real, centre: Real | None, scale: Real | None) -> Real:
+def standardised(values: Float32, centre: Float32 | None, scale: Float32 | None) -> Float32:
     """(n, d): the features as the networks see them."""
     return values if centre is None or scale is None else (values - centre) / scale
 
 
-def _majority(matrix: NDArray[np.int8], m: int) -> Real:
+def _majority(matrix: NDArray[np.int8], m: int) -> Float32:
     labels = np.zeros((len(matrix), m), dtype=np.float32)
     for start in range(0, len(matrix), _CHUNK):
         part = slice(start, start + _CHUNK)
@@ -269,7 +270,7 @@ def _codes(
     return np.flatnonzero(used)
 
 
-def _weights(weights: NDArray[np.floating[Any]] | None, n: int) -> Real:
+def _weights(weights: NDArray[np.floating[Any]] | None, n: int) -> Float32:
     if weights is None:
         return np.ones(n, dtype=np.float32)
     given = np.asarray(weights, dtype=np.float32)

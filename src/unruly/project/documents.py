@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, UnrulyError, Where
 from unruly.files import written_whole
 from unruly.labelling.answers import Labelled, labelled
-from unruly.labelling.estimates import BalanceEstimate, estimate_balance
+from unruly.labelling.estimates import BalanceEstimate, balance_beside_model
 from unruly.labelling.label_file import LabelFile
-from unruly.labelling.sampling import Session, ask, contested, from_votes
-from unruly.ledger import Use
+from unruly.labelling.sampling import Session, ask, contested
 from unruly.progress import SILENT, Progress
 from unruly.project import SPLITS
 from unruly.project.project import Project
@@ -295,9 +294,8 @@ class LabellingTask:
         if by == "contested":
             return Session(file, contested(file, self.corpus.ids, self.project.classes, n), whom)
         answered = self.labelled(file).answered
-        if self.corpus.missing is not None:
-            answered = answered | self.corpus.missing  # there is nothing to read
-        asked = ask(self.votes, self.proba, n, by, answered=answered, seed=self.project.seed)
+        missing, seed = self.corpus.missing, self.project.seed
+        asked = ask(self.votes, self.proba, n, by, answered=answered, missing=missing, seed=seed)
         return Session(file, asked, whom)
 
     def shown(self, row: int) -> ShownDocument:
@@ -307,13 +305,9 @@ class LabellingTask:
         )
 
     def balance(self, file: LabelFile) -> BalanceEstimate | None:
-        """The class shares as the labels tell them.
-
-        Predictions that were learnt from labels are no independent control variate: then the votes are used.
-        """
-        unseen = self.model is not None and not self.model.ledger_.used_for(Use.TRAINING)
-        proba = self.proba if unseen and self.proba is not None else from_votes(self.votes)
-        return estimate_balance(self.labelled(file), proba, self.project.classes)
+        """The class shares as the labels tell them."""
+        ledger = None if self.model is None else self.model.ledger_
+        return balance_beside_model(self.labelled(file), self.votes, self.proba, ledger)
 
     def source_accuracy(self, file: LabelFile, source: str) -> Share:
         """How often a source is right on the labelled documents that it votes on."""

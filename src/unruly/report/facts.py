@@ -261,7 +261,7 @@ def _key_figures(
         evaluation = fitted.evaluate(documents, predictions, gold, held_out.name)
     elif labels is not None and len(labels.rows):
         read = Documents.of(seen.corpus)
-        encoded = fitted.seen(read, seen.votes, cache, progress)
+        encoded = fitted.inputs(read, seen.votes, cache, progress)
         by_labels = accuracy_by_labels(fitted, digests_of(read), encoded, labels, progress)
     sources = source_facts(fitted.summary, seen.votes, held_out.votes, gold)
     return KeyFigures(

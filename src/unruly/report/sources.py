@@ -366,12 +366,12 @@ def agreement_map(pairs: Pairs) -> Chart | None:
     None where no two sources can both agree and disagree, as where all vote for one class each, or where none of
     those meets on enough documents.
     """
-    if not np.triu(pairs.telling & (pairs.both >= FEW_COMMON), k=1).any():
+    if not np.triu(pairs.informative & (pairs.both >= FEW_COMMON), k=1).any():
         return None
     order = np.sort(np.argsort(-np.diag(pairs.both), kind="stable")[:MOST_SOURCES])
     pick = np.ix_(order, order)
-    both, shares, telling = pairs.both[pick], pairs.agreement[pick], pairs.telling[pick]
-    drawn = np.where(telling & ~np.eye(len(order), dtype=np.bool_), both, 0)  # (k, k)
+    both, shares, informative = pairs.both[pick], pairs.agreement[pick], pairs.informative[pick]
+    drawn = np.where(informative & ~np.eye(len(order), dtype=np.bool_), both, 0)  # (k, k)
     names = [pairs.sources[j] for j in order]
     k = len(names)
     colours = [[_agreement_colour(shares[i, j], drawn[i, j]) for j in range(k)] for i in range(k)]
@@ -383,7 +383,7 @@ def agreement_map(pairs: Pairs) -> Chart | None:
         svg=board(names, colours, texts, square=max(16.0, min(40.0, 300.0 / k))),
         header=("source", "other source", "common documents", "agree"),
         rows=tuple(
-            (names[i], names[j], f"{both[i, j]:,}", _agreed(shares[i, j], telling[i, j]))
+            (names[i], names[j], f"{both[i, j]:,}", _agreed(shares[i, j], informative[i, j]))
             for i in range(k)
             for j in range(i)
             if both[i, j]
@@ -392,8 +392,8 @@ def agreement_map(pairs: Pairs) -> Chart | None:
     )
 
 
-def _agreed(share: float, telling: bool) -> str:
-    if telling:
+def _agreed(share: float, informative: bool) -> str:
+    if informative:
         return percent(float(share))
     return "always: one class" if share == 1 else "never: other classes"
 

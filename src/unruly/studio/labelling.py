@@ -11,7 +11,6 @@ from unruly.errors import InputError
 from unruly.findings import ClassBalance
 from unruly.labelling.answers import written_id
 from unruly.labelling.label_file import CANNOT_TELL, SKIPPED
-from unruly.ledger import Use
 from unruly.studio.documents import Card, cards
 from unruly.studio.state import State
 from unruly.studio.training import Trainer
@@ -83,33 +82,31 @@ def _draw(state: State, by: str) -> Questions:
     from unruly.labelling.sampling import ask
 
     proba = None if state.answers is None else state.answers.proba
-    empty = state.corpus.missing  # documents without text
-    answered = state.labelled.answered
     return ask(
         state.votes,
         proba,
         AT_ONCE,
         "random" if _bare(state) else by,
-        answered=answered if empty is None else answered | empty,
+        answered=state.labelled.answered,
+        missing=state.corpus.missing,
         seed=state.project.seed,
     )
 
 
 def balance_of(trainer: Trainer) -> BalanceEstimate | None:
-    """The class shares estimated from labels.
-
-    Predictions serve as control variate only where the model was not trained on these labels; otherwise the votes do.
-    """
-    from unruly.labelling.estimates import estimate_balance
-    from unruly.labelling.sampling import from_votes
+    """The class shares estimated from labels."""
+    from unruly.labelling.estimates import balance_beside_model
 
     state = trainer.workspace.state
     if not state.labelled.labels or not state.votes.k:
         return None
-    summary = trainer.summary()
-    unseen = summary is not None and not summary.ledger.used_for(Use.TRAINING)
-    proba = state.answers.proba if unseen and state.answers else from_votes(state.votes)
-    return estimate_balance(state.labelled, proba, state.classes)
+    summary, answers = trainer.summary(), state.answers
+    return balance_beside_model(
+        state.labelled,
+        state.votes,
+        None if answers is None else answers.proba,
+        None if summary is None else summary.ledger,
+    )
 
 
 def shares_used(trainer: Trainer) -> ClassBalance | None:

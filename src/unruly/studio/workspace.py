@@ -20,8 +20,7 @@ import numpy as np
 
 from unruly.errors import InputError, UnrulyError
 from unruly.files import written_whole
-from unruly.labelling.answers import labelled, problem_lines, written_id
-from unruly.labelling.corrections import corrections, replaced
+from unruly.labelling.answers import corrections, labelled, problem_lines, replaced, written_id
 from unruly.labelling.label_file import Answer, moment, timestamp
 from unruly.project.editing import (
     ProjectText,

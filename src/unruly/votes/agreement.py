@@ -28,7 +28,7 @@ class Pairs:
         return shares
 
     @property
-    def telling(self) -> NDArray[np.bool_]:
+    def informative(self) -> NDArray[np.bool_]:
         """(k, k): where agreement is no matter of course: both outcomes are possible."""
         return np.asarray(self.may_agree & self.may_differ)
 
@@ -47,7 +47,7 @@ def count_pairs(votes: Votes) -> Pairs:
     >>> counted = count_pairs(Votes.from_array([[0, 0], [0, 1], [1, -1]]))
     >>> counted.both.tolist(), counted.same.tolist()
     ([[3, 2], [2, 2]], [[3, 1], [1, 2]])
-    >>> count_pairs(Votes.from_array([[0, 1], [0, 1], [0, 1]])).telling.any()
+    >>> count_pairs(Votes.from_array([[0, 1], [0, 1], [0, 1]])).informative.any()
     np.False_
     """
     voted = (votes.hard != ABSTAIN).astype(np.float64)  # (n, k)
