@@ -157,7 +157,9 @@ def test_scoring_on_training_documents_is_told(made: Made) -> None:
     assert "All these documents repeat the text of a training document: " in message
     assert found.evaluation is not None
     some = replace(found, evaluation=replace(found.evaluation, repeats=1))
-    assert re.search(r"1 of these documents \(.*%\) repeats the text of", str(verdict(some).sentences))
+    assert re.search(
+        r"1 of these documents \(.*%\) repeats the text of", str(verdict(some).sentences)
+    )
 
 
 def test_the_report_is_written_whole(

@@ -154,7 +154,9 @@ def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -
     for line in failed:
         screen.say(line)
     if failed:
-        raise ExampleError(f"{plural(len(failed), 'example')} failed: change the rule or the example")
+        raise ExampleError(
+            f"{plural(len(failed), 'example')} failed: change the rule or the example"
+        )
     if not checked.learnable:
         raise ExampleError(f"nothing can be learnt from this project. {checked.lines()[0]}")
 

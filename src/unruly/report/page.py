@@ -42,7 +42,6 @@ from unruly.report.facts import Facts, gather
 from unruly.report.markup import (
     Chart,
     figure,
-    figure,
     figure_or,
     lacking,
     paragraph,
