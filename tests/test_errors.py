@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
+import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 
+import unruly
 from unruly.errors import (
     InputError,
     MissingExtraError,
@@ -22,6 +25,11 @@ from unruly.errors import (
     not_fitted,
     panics_of,
 )
+from unruly.model.saved_rules import LackingWarning
+from unruly.model.weak_classifier import WeakClassifier
+from unruly.rules.field import Field
+from unruly.rules.source import Rule, Source
+from unruly.rules.sources import Sources
 
 
 @pytest.mark.parametrize(
@@ -96,3 +104,18 @@ def test_a_panic_becomes_one_line() -> None:
     expected = r"a\.parquet: polars cannot work with this \(oh\)"
     with pytest.raises(InputError, match=expected), panics_of("polars", "a.parquet"):
         raise panic("oh\nand more")
+
+
+def test_warnings_point_at_the_users_line() -> None:
+    """And so all go through `warn`: a fixed stacklevel is wrong for somebody."""
+    frame = pl.DataFrame({"text": ["good", "bad"] * 5, "stars": [5, 1] * 5})
+    stars = Source(
+        "stars", [Rule("yes", Field("stars", low=4)), Rule("no", Field("stars", high=2))]
+    )
+    model = WeakClassifier("lsa", cache=False).fit(frame, sources=Sources(["no", "yes"], [stars]))
+    with pytest.warns(LackingWarning) as caught:
+        model.predict(["good"])
+    assert [warning.filename for warning in caught] == [__file__]
+    own = Path(unruly.__file__).parent
+    direct = [p.name for p in own.rglob("*.py") if "warnings.warn(" in p.read_text("utf-8")]
+    assert direct == ["errors.py"]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -152,6 +154,14 @@ class ModelFileError(UnrulyError):
 
 class MissingExtraError(UnrulyError, ImportError):
     """An optional library is needed and not installed."""
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning at the line that led here from outside of this package: the user's own, however deep we are."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("unruly."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def not_fitted(message: str) -> Exception:

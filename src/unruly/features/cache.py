@@ -18,7 +18,6 @@ import platform
 import re
 import time
 import uuid
-import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -30,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.errors import ModelFileError
+from unruly.errors import ModelFileError, warn
 from unruly.features.encoder import Encoder
 from unruly.features.registry import AllowedEncoders, encoder_from_bytes, encoder_to_bytes
 from unruly.files import (
@@ -313,7 +312,7 @@ def _digest(texts: Sequence[str]) -> str:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, CacheWarning, stacklevel=4)
+    warn(message, CacheWarning)
 
 
 @dataclass(frozen=True, eq=False)

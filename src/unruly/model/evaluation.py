@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from unruly.errors import InputError
+from unruly.errors import InputError, warn
 from unruly.html import escape, html_table
 from unruly.learner import Heads
 from unruly.ledger import Ledger
@@ -506,12 +505,11 @@ class VotesScored(UserWarning):
 
 def warn_of_votes() -> None:
     """Say what a score against votes is, and how to ask for either figure by name."""
-    warnings.warn(
+    warn(
         "score was given votes, not true labels: the figure is the share of these votes that the classifier "
         "agrees with, not its accuracy. Ask for it with scoring=unruly.vote_agreement; for accuracy pass "
         "scoring=unruly.GoldScorer(gold)",
         VotesScored,
-        stacklevel=3,
     )
 
 

@@ -11,7 +11,6 @@ names a file, is refused.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,7 +21,7 @@ import numpy as np
 import polars as pl
 
 import unruly.rules as rules  # kinds by name, which import their modules when a model has such a rule
-from unruly.errors import InputError, ModelFileError, RuleError, Where
+from unruly.errors import InputError, ModelFileError, RuleError, Where, warn
 from unruly.features.encoder import FittedSpace
 from unruly.features.stack import Encoding
 from unruly.files import sha256
@@ -394,10 +393,9 @@ def _warn_lacking(facts: Sequence[ColumnLacking], corpus: Corpus) -> None:
     """Say which sources abstain, and for want of what."""
     first, names = facts[0], {fact.source for fact in facts}
     more = f" (and {plural(len(names) - 1, 'other source')})" if len(names) > 1 else ""
-    warnings.warn(
+    warn(
         f"the source {first.source!r}{more} abstains: no column {first.column!r} in {corpus.name}",
         LackingWarning,
-        stacklevel=3,
     )
 
 

@@ -13,7 +13,6 @@ import hashlib
 import json
 import re
 import time
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.datatypes import DataTypeClass
 
-from unruly.errors import InputError, RuleError, UnrulyError, Where, first_line
+from unruly.errors import InputError, RuleError, UnrulyError, Where, first_line, warn
 from unruly.files import CacheFiles, cache_folder, unchanged, written_whole
 from unruly.findings import DocumentsGivenUp
 from unruly.progress import SILENT, Progress, stage
@@ -103,9 +102,8 @@ class VoteCache:
         if _checksum(key, data[_SUM:]) != data[:_SUM]:
             with suppress(OSError):
                 path.unlink()
-            warnings.warn(
+            warn(
                 f"the cache {self.folder} held a damaged entry: its rules are matched again",
-                stacklevel=2,
             )
             return None
         start = _SUM + _SIZE + int.from_bytes(data[_SUM : _SUM + _SIZE], "little")
@@ -131,9 +129,8 @@ class VoteCache:
                 part.write_bytes(_checksum(key, data) + data)
         except (OSError, InputError) as error:
             why = error.strerror if isinstance(error, OSError) else error
-            warnings.warn(
+            warn(
                 f"the cache {self.folder} cannot be written ({why}): votes are not kept",
-                stacklevel=2,
             )
             return False
         return True
@@ -727,7 +724,7 @@ class GaveUpWarning(UserWarning):
 def warn_given_up(facts: Sequence[DocumentsGivenUp]) -> None:
     """Say where rules took too long, and what to do."""
     for fact in facts:
-        warnings.warn(sentence(fact), GaveUpWarning, stacklevel=3)
+        warn(sentence(fact), GaveUpWarning)
 
 
 def lacking(votes: Votes) -> tuple[ColumnLacking, ...]:

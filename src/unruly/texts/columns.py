@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from unruly.errors import InputError, Where
+from unruly.errors import InputError, Where, warn
 from unruly.wording import did_you_mean, listed, nearest, plural, shortened
 
 UNKNOWN = -1  # the gold label of a document that has none
@@ -325,7 +324,7 @@ def warn_if_counted_from_one(
         return False
     if set(map(str, labels.unique().to_list())).intersection(classes):
         return False
-    warnings.warn(counted_from_one(name, classes), stacklevel=4)
+    warn(counted_from_one(name, classes))
     return True
 
 

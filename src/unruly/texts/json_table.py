@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -20,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, Where
+from unruly.errors import InputError, Where, warn
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import Layout, without_surrogates
 from unruly.texts.table import (
@@ -121,10 +120,9 @@ class JsonTable:
 
     def _warn(self) -> None:
         if self.left_out:
-            warnings.warn(
+            warn(
                 f"{self.name}: {self.left_out:,} of {len(self.keys):,} keys are each in fewer than 1 of {RARE} objects: "
                 "they are not read as columns",
-                stacklevel=2,
             )
 
     def batches(self, layout: Layout, rows: int) -> Iterator[Rows]:

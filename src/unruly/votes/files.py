@@ -12,7 +12,6 @@ cannot keep probabilities, or which documents a source was not asked about, is w
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, Where, polars_errors
+from unruly.errors import InputError, Where, polars_errors, warn
 from unruly.files import TABLES, written_whole
 from unruly.texts.columns import (
     Layout,
@@ -140,7 +139,7 @@ def loss(votes: Votes, path: Path, *, partial: bool = True) -> str:
 
 def _warn_of_loss(votes: Votes, path: Path, *, partial: bool = True) -> None:
     if line := loss(votes, path, partial=partial):
-        warnings.warn(line, LossWarning, stacklevel=4)
+        warn(line, LossWarning)
 
 
 def _refuse_partial(
