@@ -182,7 +182,7 @@ def test_a_guessed_share_is_never_stated_as_a_fact(wrong_balance: Written) -> No
     )
     low = [(0.2, 0.1, 0.3)] * 3
     stated = replace(wrong_balance, balance=known, accuracy=low).page(gold=False)
-    assert re.search(r"chance level: \d+%", stated)
+    assert re.search(r"chance level \d+%", stated)
 
 
 def test_without_gold_no_accuracy_is_claimed(wrong_balance: Written) -> None:
