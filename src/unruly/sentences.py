@@ -178,7 +178,7 @@ def _about_classes(
 def _weak_source(found: WeakSource) -> str:
     first = f"{found.source} is right on {found.accuracy} of its votes ({_how(found)})"
     if found.chance is not None:
-        first += f"; chance level: {found.chance:.0%}"
+        first += f"; chance level {found.chance:.0%}"
     elif not found.clear:
         first += ", but may be right more often than wrong"
     if not found.clear:

@@ -102,15 +102,15 @@ def test_a_source_no_better_than_chance_is_weak_where_shares_are_known() -> None
     weak = [c for c in found if isinstance(c, WeakSource)]
     assert [(w.source, w.measured) for w in weak] == [("x", True)]
     assert weak[0].chance == pytest.approx(0.9)
-    assert "chance level: 90%" in sentence(weak[0])
+    assert "chance level 90%" in sentence(weak[0])
 
 
 def test_a_weak_source_stands_beside_chance_where_shares_are_known() -> None:
     votes = votes_of([[0, 0, -1]] * 100)
     found = critique_rules(votes, judged(votes, 0.36, 0.45, shares=(0.35, 0.5, 0.15)))
     clear, unsure = (sentence(c) for c in found if isinstance(c, WeakSource))
-    assert "; chance level: 35%: read some" in clear
-    assert unsure.endswith("right on 35%: read some of its matches before you change it.")
+    assert "; chance level 35%: read some" in clear
+    assert unsure.endswith("chance level 35%: read some of its matches before you change it.")
 
 
 def test_few_votes_are_not_judged() -> None:
