@@ -467,12 +467,12 @@ def test_each_figure_names_the_documents_behind_it(unruly: Unruly, tmp_path: Pat
     assert unruly("fit", "p", "-o", "m.unruly", "-q").code == 0
     assert unruly("report", "m.unruly", "p", "-o", "r.html", "-q").code == 0
     page = Path("r.html").read_text("utf-8")
-    on = {name: section_of(page, name) for name in ("sources", "agreement", "weights", "accuracy")}
+    on = {name: section_of(page, name) for name in ("sources", "weights", "accuracy")}
     on |= {
         name: section_of(page, name) for name in ("confidence", "confusion", "documents", "advice")
     }
     counted, scored = "the 140 documents of texts.csv", "the 60 true labels of test.csv"
-    for name in ("sources", "agreement", "weights", "documents", "advice"):
+    for name in ("sources", "weights", "documents", "advice"):
         assert counted in on[name], name
     for name in ("sources", "accuracy", "confidence", "confusion", "advice"):
         assert scored in on[name], name
