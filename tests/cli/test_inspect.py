@@ -202,6 +202,17 @@ def test_a_document_is_looked_for_in_all_files_of_a_project(
     assert nowhere.err.startswith(f"error: {spam / 'test.csv'}: no document has the id 'c1'")
 
 
+def test_names_are_understood_whatever_their_capitals(unruly: Unruly, spam: Path) -> None:
+    exact = unruly("show", spam, "--source", "link", "--label", "spam", "--json").out
+    assert unruly("show", spam, "--source", "Link", "--label", "SPAM", "--json").out == exact
+    assert (
+        "there is no class 'spma': did you mean 'spam'?"
+        in unruly("show", spam, "--label", "spma").err
+    )
+    none = unruly("show", spam, "--source", "Link", "--label", "HAM")
+    assert "link never votes ham" in none.err
+
+
 def test_show_one_document(unruly: Unruly, spam: Path) -> None:
     _with_test_file(spam)
     plain = json.loads(unruly("show", spam, "--id", "a2", "--json").out)
