@@ -259,3 +259,12 @@ def test_every_number_may_have_underscores(words: str) -> None:
     found = parse_prior(words, TWO)
     assert found is not None
     assert found.shares == pytest.approx((0.9, 0.1))
+
+
+def test_classes_are_understood_whatever_their_capitals_and_by_a_part() -> None:
+    names = ("Room & Cleanliness", "Staff", "Noise")
+    stated = parse_prior("noise 20%, staff 30%, Room & Cleanliness 50%", names)
+    assert stated is not None
+    assert stated.shares == pytest.approx((0.5, 0.3, 0.2))
+    with pytest.raises(SettingsError, match="'Room': did you mean 'Room & Cleanliness'"):
+        parse_prior("Room 45%, Staff 55%", names)

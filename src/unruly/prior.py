@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from unruly.errors import SettingsError
-from unruly.wording import did_you_mean, plural
+from unruly.wording import did_you_mean, plural, same_name
 
 ROUNDING = 0.02  # how far from 1 shares may sum, as 0.33, 0.33, 0.33
 ROUGH = 0.1  # the same where they are said to be rough, as in "about half, a quarter and 1 in 5"
@@ -285,7 +285,7 @@ def _clause(clause: str, names: tuple[str, ...], given: str) -> tuple[str, re.Ma
         named = clause.strip() != given.strip() and any(map(str.isalpha, clause))
         part = f"{clause!r} in " if named else ""
         raise _error(f"{part}{given!r} is not understood: expected {FORMS}")
-    known = [m for m in found if m["name"].strip(" '\"") in names]
+    known = [m for m in found if same_name(m["name"].strip(" '\""), names) is not None]
     best = (known or found)[0]
     return _class(best["name"].strip(" '\""), names), best
 
@@ -322,9 +322,10 @@ def _number(value: object) -> float:
 
 
 def _class(name: object, names: tuple[str, ...]) -> str:
-    if name not in names:
+    same = same_name(name, names)
+    if same is None:
         raise _error(f"there is no class {name!r}: {did_you_mean(name, names, 'classes are')}")
-    return str(name)
+    return same
 
 
 def _some(stated: dict[str, float], names: tuple[str, ...]) -> tuple[float, ...]:

@@ -92,17 +92,37 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
+def same_name(name: object, known: Iterable[str]) -> str | None:
+    """The known name that one given by a person means: capitals matter only where two names differ by them.
+
+    >>> (
+    ...     same_name("Spam", ["ham", "spam"]),
+    ...     same_name("a", ["A", "a"]),
+    ...     same_name("aB", ["AB", "ab"]),
+    ... )
+    ('spam', 'a', None)
+    """
+    names, given = list(known), str(name)
+    same = [own for own in names if own.casefold() == given.casefold()]
+    return given if given in names else same[0] if len(same) == 1 else None
+
+
 def nearest(word: object, known: Iterable[str]) -> str | None:
-    """The known word that a misspelt one is most like; capitals do not matter.
+    """The known word that a misspelt one is most like, or the only one of which it is a part; capitals do not matter.
 
     >>> nearest("Keyword", ["keywords", "pattern"]), nearest("x", ["keywords", "pattern"])
     ('keywords', None)
+    >>> nearest("room", ["Room & Cleanliness", "Staff"])
+    'Room & Cleanliness'
     """
     names: dict[str, str] = {}
     for name in known:
         names.setdefault(name.casefold(), name)
     close = get_close_matches(str(word).casefold(), list(names), n=1)
-    return names[close[0]] if close else None
+    if close:
+        return names[close[0]]
+    part = [own for low, own in names.items() if str(word).casefold() in low.split()]
+    return part[0] if len(part) == 1 else None
 
 
 def did_you_mean(word: object, known: Iterable[str], otherwise: str = "") -> str:
@@ -137,7 +157,7 @@ def near_file(path: Path) -> str:
 
 
 def index_of(name: str, known: Sequence[str], what: str) -> int:
-    """The index of a name that a user gave among the known ones; an error if it is not known.
+    """The index of a name among the known ones; an error if it is not known.
 
     >>> index_of("spam", ("ham", "spam"), "class")
     1
@@ -145,3 +165,12 @@ def index_of(name: str, known: Sequence[str], what: str) -> int:
     if name not in known:
         raise InputError(f"there is no {what} {name!r}: {did_you_mean(name, known, 'there are')}")
     return known.index(name)
+
+
+def known_name(name: str, known: Sequence[str], what: str) -> str:
+    """The known name that one given by a person means; an error if it means none.
+
+    >>> known_name("Spam", ("ham", "spam"), "class")
+    'spam'
+    """
+    return known[index_of(same_name(name, known) or name, known, what)]

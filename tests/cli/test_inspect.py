@@ -202,6 +202,17 @@ def test_a_document_is_looked_for_in_all_files_of_a_project(
     assert nowhere.err.startswith(f"error: {spam / 'test.csv'}: no document has the id 'c1'")
 
 
+def test_names_are_understood_whatever_their_capitals(unruly: Unruly, spam: Path) -> None:
+    exact = unruly("show", spam, "--source", "link", "--label", "spam", "--json").out
+    assert unruly("show", spam, "--source", "Link", "--label", "SPAM", "--json").out == exact
+    assert (
+        "there is no class 'spma': did you mean 'spam'?"
+        in unruly("show", spam, "--label", "spma").err
+    )
+    none = unruly("show", spam, "--source", "Link", "--label", "HAM")
+    assert "link never votes ham" in none.err
+
+
 def test_show_one_document(unruly: Unruly, spam: Path) -> None:
     _with_test_file(spam)
     plain = json.loads(unruly("show", spam, "--id", "a2", "--json").out)
@@ -467,12 +478,12 @@ def test_each_figure_names_the_documents_behind_it(unruly: Unruly, tmp_path: Pat
     assert unruly("fit", "p", "-o", "m.unruly", "-q").code == 0
     assert unruly("report", "m.unruly", "p", "-o", "r.html", "-q").code == 0
     page = Path("r.html").read_text("utf-8")
-    on = {name: section_of(page, name) for name in ("sources", "agreement", "weights", "accuracy")}
+    on = {name: section_of(page, name) for name in ("sources", "weights", "accuracy")}
     on |= {
         name: section_of(page, name) for name in ("confidence", "confusion", "documents", "advice")
     }
     counted, scored = "the 140 documents of texts.csv", "the 60 true labels of test.csv"
-    for name in ("sources", "agreement", "weights", "documents", "advice"):
+    for name in ("sources", "weights", "documents", "advice"):
         assert counted in on[name], name
     for name in ("sources", "accuracy", "confidence", "confusion", "advice"):
         assert scored in on[name], name

@@ -71,9 +71,19 @@ def test_a_sentence_is_no_name_of_an_only_column() -> None:
 
 def test_a_label_that_is_spelt_otherwise_is_pointed_to_its_class() -> None:
     with pytest.raises(
-        InputError, match=r"label 'Spam ' is not a class: did you mean 'spam'\? classes"
+        InputError, match=r"label 'spma ' is not a class: did you mean 'spam'\? classes"
     ):
-        gold_numbers(pl.Series(["ham", "Spam "]), ["ham", "spam"], lambda row: Where(row=row))
+        gold_numbers(pl.Series(["ham", "spma "]), ["ham", "spam"], lambda row: Where(row=row))
+
+
+def test_capitals_of_a_label_matter_only_where_classes_differ_by_them() -> None:
+    def where(row: int) -> Where:
+        return Where(row=row)
+
+    labels = pl.Series(["HAM", "Spam "])
+    assert gold_numbers(labels, ["ham", "spam"], where).tolist() == [0, 1]
+    with pytest.raises(InputError, match="'HAM' is not a class"):
+        gold_numbers(labels, ["ham", "Ham", "spam"], where)
 
 
 def test_the_only_string_beside_the_named_ones_is_the_text() -> None:

@@ -20,7 +20,7 @@ from unruly.cli.options import (
 from unruly.cli.rules import show_asked, show_plans
 from unruly.cli.screen import Screen
 from unruly.errors import InputError
-from unruly.wording import did_you_mean, plural
+from unruly.wording import did_you_mean, plural, same_name
 
 if TYPE_CHECKING:
     from unruly.model.suggestions import MatchedText, RuleSuggestion
@@ -151,18 +151,19 @@ def numbers(given: str | None) -> list[int]:
 def with_classes(given: str | None, classes: tuple[str, ...]) -> dict[int, str | None]:
     """Numbers in a list with commas, each with the class that it is for, where one is named.
 
-    >>> with_classes("1, 4=ham", ("ham", "spam"))
+    >>> with_classes("1, 4=Ham", ("ham", "spam"))
     {1: None, 4: 'ham'}
     """
     found: dict[int, str | None] = {}
     for part in (given or "").split(","):
         number, named, label = part.partition("=")
-        if label.strip() and label.strip() not in classes:
+        same = same_name(label.strip(), classes)
+        if label.strip() and same is None:
             raise InputError(
                 f"{label.strip()!r} is not a class: {did_you_mean(label.strip(), classes, 'the classes are')}"
             )
         for one in numbers(number) if named or part.strip() else ():
-            found[one] = label.strip() or None
+            found[one] = same
     if given is not None and not found:
         numbers(given)
     return found

@@ -150,10 +150,7 @@ def written_id(own: object) -> str:
 def class_of(label: str, classes: Sequence[str]) -> int | None:
     """The class that a label names; capitals matter only where two classes differ by them."""
     number = class_number(label, classes)
-    if number is not None and number != UNKNOWN:
-        return number
-    same = [c for c, name in enumerate(classes) if name.casefold() == label.casefold()]
-    return same[0] if len(same) == 1 else None
+    return None if number == UNKNOWN else number
 
 
 def _weights(counted: Mapping[int, Answer], answered: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -45,7 +45,7 @@ from unruly.statistics import Float64
 from unruly.texts.columns import UNKNOWN
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
-from unruly.wording import did_you_mean, index_of, listed, plural
+from unruly.wording import did_you_mean, known_name, listed, plural
 
 KINDS = ("balance", "doubt", "random", "source:NAME", "class:NAME", "contested")
 Proba = NDArray[np.floating[Any]]
@@ -134,9 +134,11 @@ def ask(
         rows, chance = _doubtful(likely, n, among, seed), None
     else:
         if kind == "source":
-            among &= votes.matrix[:, index_of(name, votes.sources, "source")] >= 0
+            source = known_name(name, votes.sources, "source")
+            among &= votes.matrix[:, votes.sources.index(source)] >= 0
         elif kind == "class":
-            among &= likely.argmax(axis=1) == index_of(name, votes.classes, "class")
+            label = known_name(name, votes.classes, "class")
+            among &= likely.argmax(axis=1) == votes.classes.index(label)
             if proba is None:
                 among &= votes.covered  # votes predict nothing where there are none
         rows = np.random.default_rng(seed).permutation(np.flatnonzero(among))[:n]

@@ -26,7 +26,7 @@ from unruly.texts.corpus import Corpus
 from unruly.texts.stream import defused
 from unruly.votes.provenance import Match
 from unruly.votes.votes import Votes
-from unruly.wording import index_of, listed
+from unruly.wording import known_name, listed
 
 if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
@@ -169,6 +169,9 @@ def show(
         raise InputError("--conflicts-with needs --source: name both sources that disagree")
     corpus = project.corpus(split)
     votes = project.vote(corpus, progress)
+    source = source and known_name(source, votes.sources, "source")
+    conflicts_with = conflicts_with and known_name(conflicts_with, votes.sources, "source")
+    label = label and known_name(label, votes.classes, "class")
     wanted, blank = _wanted(votes, source, conflicts_with, label, uncovered), 0
     if uncovered and corpus.missing is not None:
         blank = int((wanted & corpus.missing).sum())
@@ -217,13 +220,13 @@ def _wanted(
     wanted = np.ones(votes.n, dtype=np.bool_)
     columns = list(range(votes.k))
     if source is not None:
-        columns = [index_of(source, votes.sources, "source")]
+        columns = [votes.sources.index(source)]
         wanted &= votes.voted[:, columns[0]]
     if conflicts_with is not None:
-        other = index_of(conflicts_with, votes.sources, "source")
+        other = votes.sources.index(conflicts_with)
         wanted &= votes.voted[:, other] & ~_compatible(votes, columns[0], other)
     if label is not None:
-        number = index_of(label, votes.classes, "class")
+        number = votes.classes.index(label)
         wanted &= votes.agrees(np.full(votes.n, number))[:, columns].any(axis=1)
     return wanted
 

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from unruly.errors import InputError, Where, warn
-from unruly.wording import did_you_mean, listed, nearest, plural, shortened
+from unruly.wording import did_you_mean, listed, nearest, plural, same_name, shortened
 
 UNKNOWN = -1  # the gold label of a document that has none
 LABEL_NAMES = (
@@ -348,7 +348,9 @@ def not_a_class(value: object, classes: Sequence[str]) -> str:
 def class_number(value: object, classes: Sequence[str]) -> int | None:
     """The number of the class that a label means, -1 for unknown, None when it is not a class.
 
-    >>> [class_number(v, ["ham", "spam"]) for v in ("spam", 1, "1", 1.0, True, None, -1, 2, "eggs")]
+    Capitals matter only where two classes differ by them.
+
+    >>> [class_number(v, ["ham", "spam"]) for v in ("Spam", 1, "1", 1.0, True, None, -1, 2, "eggs")]
     [1, 1, 1, 1, 1, -1, -1, None, None]
     """
     if _unknown(value):
@@ -356,9 +358,10 @@ def class_number(value: object, classes: Sequence[str]) -> int | None:
     for name in spellings(value):
         if name in classes:
             return list(classes).index(name)
+    if (same := same_name(str(value).strip(), classes)) is not None:
+        return list(classes).index(same)
     if isinstance(value, bool):
-        lower = [name.casefold() for name in classes]
-        return lower.index(str(value).casefold()) if str(value).casefold() in lower else int(value)
+        return int(value)
     whole = _whole(value)
     if whole is None or not UNKNOWN <= int(whole) < len(classes):
         return None
