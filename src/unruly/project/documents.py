@@ -25,7 +25,7 @@ from unruly.texts.corpus import Corpus
 from unruly.texts.stream import defused
 from unruly.votes.provenance import Match
 from unruly.votes.votes import Votes
-from unruly.wording import index_of
+from unruly.wording import index_of, listed
 
 if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
