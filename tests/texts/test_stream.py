@@ -7,6 +7,8 @@ import csv
 import errno
 import io
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,6 +130,24 @@ def test_ids_met_twice_are_all_found(batches: list[list[int]], most: int) -> Non
     every = pl.Series([value for batch in batches for value in batch], dtype=pl.Int64)
     twice = every.filter(every.is_duplicated()).unique().hash()
     assert set(np.concatenate(found).tolist()) == set(twice.to_list())
+
+
+def test_a_sample_holds_no_memory_of_other_rows(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for part in range(10):  # 100 MB in all
+        made = [rng.bytes(50).hex() for _ in range(100_000)]
+        pl.DataFrame({"text": made}).write_parquet(tmp_path / f"{part}.parquet")
+    code = """
+import resource, sys
+from unruly.texts.corpus import Corpus
+stream = Corpus.scan(sys.argv[1], text="text", batch_rows=20_000)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert len(stream.sample(2_000)) == 2_000
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    asked = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 70_000  # KB
 
 
 def test_many_ids_are_not_kept_in_memory() -> None:

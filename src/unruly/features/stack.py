@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, ModelFileError, not_fitted
 from unruly.features.cache import FeatureCache
 from unruly.features.encoder import TEXT, Block, Encoder, Features, Projecting, view_of
-from unruly.features.projection import Projected
 from unruly.features.registry import (
     AllowedEncoders,
     encoder_from,
@@ -29,6 +28,9 @@ from unruly.findings import EncoderFallback
 from unruly.progress import SILENT, Progress
 from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus, text_digests
+
+if TYPE_CHECKING:
+    from unruly.features.projection import Projected
 
 SAMPLE = 512  # documents that a block's scale is measured on
 FORMAT = 5  # 5: values and arrays in place of folders, no masks

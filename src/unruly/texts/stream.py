@@ -180,7 +180,7 @@ class CorpusStream:
             kept = numbers[at] == rows.numbers if len(numbers) else rows.numbers < 0
             if ids:
                 kept = kept | self._ids(rows).cast(pl.String).is_in(list(ids)).to_numpy()
-            frame = rows.frame.filter(kept)
+            frame = _own_strings(rows.frame.filter(kept))
             yield Rows(frame, frame, rows.numbers[kept], rows.skipped, broken=rows.broken)
             progress.advance(rows.frame.height)
 
@@ -302,6 +302,11 @@ class SeenIds:
             file.seek(0, io.SEEK_END)
             file.write(part.tobytes())
         self._held = []
+
+
+def _own_strings(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same with strings copied: those of a few rows would keep all that they were read with in memory."""
+    return frame.with_columns(pl.col(pl.String) + "")
 
 
 def _hashes(ids: pl.Series) -> NDArray[np.uint64]:
