@@ -349,6 +349,34 @@ class UncoveredClass:
     reached: float | None  # share of these with a vote for it; None when there are none
 
 
+@dataclass(frozen=True)
+class LabelNeverVoted:
+    """No document has a vote for a class: of one source, or of any."""
+
+    kind: ClassVar[str] = "label_never_voted"
+    label: str
+    source: str | None  # None: of any
+    others: tuple[str, ...]  # classes that it votes for
+
+
+@dataclass(frozen=True)
+class NeverInConflict:
+    """Two sources that never vote for different classes, at least where the first votes for `label`."""
+
+    kind: ClassVar[str] = "never_in_conflict"
+    source: str
+    other: str
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class AllCovered:
+    """Every document with a text has votes."""
+
+    kind: ClassVar[str] = "all_covered"
+
+
+WhyNone = SilentSource | LabelNeverVoted | NeverInConflict | AllCovered
 LabelProblem = UnknownId | UnknownClass | Contradiction | UnreadableLine
 Note = (
     ClassBalance
@@ -383,6 +411,7 @@ Finding = (
     | RepeatedTexts
     | LabelProblem
     | Critique
+    | WhyNone
 )
 _NOTES: dict[str, type[Note]] = {note.kind: note for note in get_args(Note)}
 

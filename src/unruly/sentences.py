@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
 from typing import assert_never
 
 from unruly.errors import Where
 from unruly.findings import (
+    AllCovered,
     BalanceOrigin,
     BlankTexts,
     ClassBalance,
@@ -21,8 +24,10 @@ from unruly.findings import (
     ExampleFailure,
     Finding,
     IdleRule,
+    LabelNeverVoted,
     LabelProblem,
     LearntFromSample,
+    NeverInConflict,
     NoLabels,
     NoVotes,
     OneClassVoted,
@@ -48,8 +53,8 @@ _EXAMPLES = 3  # that a line names
 _MANY_CLASSES = 4  # with votes of one source each, from which one sentence tells of all
 
 
-def sentence(found: Finding) -> str:
-    """One finding as a person reads it.
+def sentence(found: Finding, project: Path | None = None) -> str:
+    """One finding as a person reads it; commands in it name the project, where it is given.
 
     >>> sentence(BlankTexts(blank=9, documents=10))
     '9 of 10 texts are blank: check that this is the right text column.'
@@ -62,7 +67,7 @@ def sentence(found: Finding) -> str:
     """
     match found:
         case ClassBalance():
-            return _balance(found)
+            return _balance(found, project)
         case (
             ClassesWithoutVotes()
             | ClassesAlike()
@@ -82,7 +87,8 @@ def sentence(found: Finding) -> str:
         case SharesUnknown():
             return (
                 "Class shares are not known, and estimated accuracies depend on them, so no source and no word is "
-                "judged by an estimate: state `prior` under [task], or label 20 documents (`unruly label`), and fit again."
+                "judged by an estimate: state `prior` under [task], or label 20 documents "
+                f"({command('label', project)}), and fit again."
             )
         case RepeatedSource() if found.adds_nothing:
             return f"All {found.votes:,} votes of {found.source} are also votes of {found.other}: disable {found.source}."
@@ -94,18 +100,30 @@ def sentence(found: Finding) -> str:
         case SilentSource(source=source):
             return f"{source} never votes on these documents: change its rules, or disable it."
         case DocumentsUnasked() | DocumentsGivenUp() | IdleRule() | StarredKeyword():
-            return _about_rules(found)
+            return _about_rules(found, project)
         case ExampleFailure(where=where, text=text, counter_example=counter):
             what = "matches its counter-example" if counter else "does not match its example"
             return f"{where} {what} {text!r}"
         case BlankTexts() | RepeatedTexts() | NoLabels() | LearntFromSample() | EncoderFallback():
             return _about_data(found)
+        case LabelNeverVoted() | NeverInConflict() | AllCovered():
+            return _why_none(found)
         case UnreadableLine() | UnknownId() | UnknownClass() | Contradiction():
-            return label_sentences([found])[0]
+            return label_sentences([found], project)[0]
     assert_never(found)
 
 
-def sentences(found: Sequence[Finding]) -> list[str]:
+def command(name: str, project: Path | None, options: str = "") -> str:
+    """A command of ours as it is typed, which names the project where one is given.
+
+    >>> command("label", None, "--by contested"), command("vote", Path("my films"))
+    ('`unruly label --by contested`', "`unruly vote 'my films'`")
+    """
+    words = ["unruly", name, *([] if project is None else [quote(str(project))])]
+    return f"`{' '.join([*words, options] if options else words)}`"
+
+
+def sentences(found: Sequence[Finding], project: Path | None = None) -> list[str]:
     """The findings as lines; sources that never vote share one, and of many alike a few are shown.
 
     >>> sentences([SilentSource("links"), SilentSource("caps")])
@@ -116,7 +134,7 @@ def sentences(found: Sequence[Finding]) -> list[str]:
     starred = [one for one in found if isinstance(one, StarredKeyword)]
     left_out = [*silent[1:], *idle[_MOST_IDLE:], *starred[_EXAMPLES:]]
     lines = [
-        _silent_sources(silent) if one in silent[:1] else sentence(one)
+        _silent_sources(silent) if one in silent[:1] else sentence(one, project)
         for one in found
         if one not in left_out
     ]
@@ -128,15 +146,17 @@ def sentences(found: Sequence[Finding]) -> list[str]:
     return lines
 
 
-def critique_sentences(found: Sequence[Critique]) -> list[tuple[Critique, str]]:
+def critique_sentences(
+    found: Sequence[Critique], project: Path | None = None
+) -> list[tuple[Critique, str]]:
     """Each finding with its sentence; many classes with one source each share a sentence."""
     lone = [one for one in found if isinstance(one, UncoveredClass) and len(one.sources) == 1]
     if len(lone) < _MANY_CLASSES:
-        return [(one, sentence(one)) for one in found]
+        return [(one, sentence(one, project)) for one in found]
     names = listed(one.label for one in lone)
     together = f"{names}: only one source votes for each, so no other source can confirm a vote."
     return [
-        (one, together if one is lone[0] else sentence(one))
+        (one, together if one is lone[0] else sentence(one, project))
         for one in found
         if one is lone[0] or one not in lone
     ]
@@ -246,17 +266,19 @@ def _uncovered(found: UncoveredClass) -> str:
     )
 
 
-def _about_rules(found: DocumentsUnasked | DocumentsGivenUp | IdleRule | StarredKeyword) -> str:
+def _about_rules(
+    found: DocumentsUnasked | DocumentsGivenUp | IdleRule | StarredKeyword, project: Path | None
+) -> str:
     match found:
         case DocumentsUnasked(documents=documents, of=every) if documents == every:
             return (
-                f"{found.source} has not been asked yet: `unruly vote` asks, and `unruly vote --plan` shows what that "
-                "costs."
+                f"{found.source} has not been asked yet: {command('vote', project)} asks, and "
+                f"{command('vote', project, '--plan')} shows what that costs."
             )
         case DocumentsUnasked():
             return (
                 f"{found.source} has not been asked about {found.documents:,} of {plural(found.of, 'document')}; these "
-                "are treated as missing, not as abstentions: `unruly vote` asks, as far as the budget goes."
+                f"are treated as missing, not as abstentions: {command('vote', project)} asks, as far as the budget goes."
             )
         case DocumentsGivenUp():
             remedy = (
@@ -315,7 +337,25 @@ def _about_data(
     assert_never(found)
 
 
-def label_sentences(problems: Sequence[LabelProblem]) -> list[str]:
+def _why_none(found: LabelNeverVoted | NeverInConflict | AllCovered) -> str:
+    """Why no document fits what was asked for.
+
+    >>> _why_none(LabelNeverVoted("ham", "link", ("spam",)))
+    'link never votes ham, only spam.'
+    """
+    match found:
+        case LabelNeverVoted(label=label, source=None):
+            return f"No source votes {label}."
+        case LabelNeverVoted(label=label, source=source, others=others):
+            return f"{source} never votes {label}, only {listed(others)}."
+        case NeverInConflict(source=source, other=other, label=label):
+            where = "" if label is None else f" where {source} votes {label}"
+            return f"{source} and {other} never vote for different classes{where}."
+        case AllCovered():
+            return "All with a text have votes."
+
+
+def label_sentences(problems: Sequence[LabelProblem], project: Path | None = None) -> list[str]:
     """One line for each kind of problem with labels.
 
     >>> label_sentences([UnknownId("7"), UnknownId("9")])
@@ -337,12 +377,12 @@ def label_sentences(problems: Sequence[LabelProblem]) -> list[str]:
         shown = ", ".join(f"{by or 'unnamed'} {label}" for by, label in first.labels)
         lines.append(
             f"{plural(len(contradictions), 'document')} set aside until annotators agree ({first.id}: {shown}); "
-            "`unruly label --by contested` asks again"
+            f"{command('label', project, '--by contested')} asks again"
         )
     return lines
 
 
-def _balance(note: ClassBalance) -> str:
+def _balance(note: ClassBalance, project: Path | None) -> str:
     shares = shares_of(note.classes, note.shares)
     if note.origin is BalanceOrigin.STATED:
         first = f"Class shares: {shares}, as stated"
@@ -370,10 +410,11 @@ def _balance(note: ClassBalance) -> str:
         second += "; if these are exact, say so (exact = true, or exactly in --prior)"
     if note.origin is BalanceOrigin.ASSUMED:
         second += (
-            ": state the shares (prior = [...] or --prior), or label 20 documents (`unruly label`)"
+            ": state the shares (prior = [...] or --prior), or label 20 documents "
+            f"({command('label', project)})"
         )
     elif note.origin is BalanceOrigin.LABELS:
-        second += "; more labels (`unruly label`) make it fewer"
+        second += f"; more labels ({command('label', project)}) make it fewer"
     return f"{first}.\n{second}."
 
 

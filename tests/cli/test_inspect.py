@@ -61,19 +61,24 @@ def test_where_there_are_none_it_says_why(unruly: Unruly, spam: Path) -> None:
 
     (spam / "comments.csv").write_text(f"comment,is_spam\n{text},1\n{text}!,1\n")
     assert told("--source", "subscribe", "--label", "ham") == (
-        "no documents: subscribe never votes ham, only spam\n"
+        "No documents. subscribe never votes ham, only spam.\n"
     )
-    assert told("--source", "link") == "no documents: link never votes on them\n"
+    assert (
+        told("--source", "link")
+        == "No documents. link never votes on these documents: change its rules, or disable it.\n"
+    )
     assert told("--source", "subscribe", "--conflicts-with", "link") == (
-        "no documents: link never votes on them\n"
+        "No documents. link never votes on these documents: change its rules, or disable it.\n"
     )
-    assert told("--label", "ham") == "no documents: no source votes ham\n"
-    assert told("--uncovered") == "no documents: all with a text have votes\n"
+    assert told("--label", "ham") == "No documents. No source votes ham.\n"
+    assert told("--uncovered") == "No documents. All with a text have votes.\n"
+    why = json.loads(unruly("show", spam, "--source", "link", "--json").out)["why_none"]
+    assert why == {"kind": "silent_source", "source": "link"}
     (spam / "comments.csv").write_text(
         "comment,is_spam\nsubscribe to my channel http://a.example,1\n"
     )
     assert told("--source", "subscribe", "--conflicts-with", "link") == (
-        "no documents: subscribe and link never vote for different classes\n"
+        "No documents. subscribe and link never vote for different classes.\n"
     )
 
 

@@ -177,7 +177,7 @@ def fit(
     """
     from unruly.prior import unused_by_paper
 
-    screen = Screen(quiet, as_json, project)
+    screen = Screen(quiet, as_json)
     check_output(output)
     placement = placement_of(engine, address, workers)
     opened = open_project(project, encoder, on_bad_row)
@@ -206,7 +206,7 @@ def fit(
         )
         model.save(output)
         screen.answer({**model.summary_.to_plain(), "output": str(output)})
-        screen.say(str(model.summary_))
+        screen.say("\n".join([*model.summary_.lines(opened.address), str(model.ledger_)]))
         return
     timed = Timed(screen.progress())
     fitted = opened.fit(timed, score=score, excerpts=not no_excerpts, sample=sample)
@@ -341,7 +341,7 @@ def evaluate(
       unruly evaluate new.unruly spam --labels --against spam.unruly
     """
     given = Data.of(data, on_bad_row)
-    screen = Screen(quiet, as_json, data if given.project is not None else None)
+    screen = Screen(quiet, as_json)
     if against is not None and not labels:
         raise click.UsageError(
             "--against needs --labels; `unruly diff` compares two models without."
@@ -398,7 +398,7 @@ def _by_labels(
         ]
     screen.answer({**plain, "problems": problems_to_plain(labels.problems, labels.origin)})
     screen.say("\n".join([*lines, str(ledger)]))
-    for line in problem_lines(labels.problems, labels.origin):
+    for line in problem_lines(labels.problems, labels.origin, project.address):
         screen.remark(line)
     if other is None and found.wide:
         screen.remark(
@@ -432,7 +432,7 @@ def worth(project: Path, encoder: tuple[str, ...], draws: int, as_json: bool, qu
     """
     from unruly.project.worth import project_worth
 
-    screen = Screen(quiet, as_json, project)
+    screen = Screen(quiet, as_json)
     worth = project_worth(open_project(project, encoder), draws, screen.progress())
     screen.answer(worth.to_plain())
     rows = [

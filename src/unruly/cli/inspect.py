@@ -91,7 +91,9 @@ def show(
       unruly show spam --uncovered -n 100 -o uncovered.csv
       unruly show spam --id 17
     """
+    from unruly.findings import finding_to_plain
     from unruly.project.documents import show
+    from unruly.sentences import sentence
 
     screen = Screen(quiet, as_json)
     opened = open_project(project, on_bad_row=on_bad_row)
@@ -109,18 +111,26 @@ def show(
         progress=screen.progress(),
     )
     documents = [one.to_plain() for one in found.documents]
-    screen.answer({"total": found.total, "blank": found.blank, "documents": documents})
+    why = found.why_none
+    screen.answer(
+        {
+            "total": found.total,
+            "blank": found.blank,
+            "why_none": None if why is None else finding_to_plain(why),
+            "documents": documents,
+        }
+    )
     if output is not None:
         found.write(output, defuse=defuse)
     else:
         for one in found.documents:
             screen.say(_lines(one))
     where = "" if output is None else f"{output}: "
-    blank = f"; {plural(found.blank, 'row')} without a text left out" if found.blank else ""
     shown = f"{len(found.documents):,} of {plural(found.total, 'document')}"
-    if not found.total:
-        shown = f"no documents: {found.why_none}"
-    screen.remark(f"{where}{shown}{blank}")
+    if why is not None:
+        shown = f"No documents. {sentence(why)}"
+    blank = f"; {plural(found.blank, 'row')} without a text left out" if found.blank else ""
+    screen.remark(f"{where}{shown.rstrip('.') if blank else shown}{blank}")
 
 
 def _lines(one: ShownDocument) -> str:

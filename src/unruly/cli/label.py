@@ -126,7 +126,7 @@ def label(
     from unruly.labelling.label_file import user_name
     from unruly.project.documents import LabellingTask
 
-    screen = Screen(quiet, as_json, project)
+    screen = Screen(quiet, as_json)
     opened = open_project(project)
     opened.label_file().check_writable()
     if import_ is not None:
@@ -193,7 +193,7 @@ def _import(project: Project, path: Path, screen: Screen) -> None:
     screen.answer({"added": done.added, "file": str(file.path), "problems": problems})
     screen.say(f"{file.path}: {plural(done.added, 'answer')} added from {path}")
     for some, name in found:
-        for line in problem_lines(some, name):
+        for line in problem_lines(some, name, project.address):
             screen.remark(line)
 
 
@@ -207,7 +207,8 @@ def _nothing_left(screen: Screen, task: LabellingTask, session: Session, by: str
 def _begin(screen: Screen, task: LabellingTask, session: Session, by: str) -> None:
     from unruly.labelling.answers import problem_lines
 
-    for line in problem_lines(task.labelled(session.file).problems, session.file.path.name):
+    problems, name = task.labelled(session.file).problems, session.file.path.name
+    for line in problem_lines(problems, name, task.project.address):
         screen.remark(line)
     if task.model is None and by != "contested":
         screen.remark(

@@ -112,7 +112,7 @@ def check(
       unruly check spam --watch
       unruly check spam --json
     """
-    screen = Screen(quiet, as_json, project)
+    screen = Screen(quiet, as_json)
     if not watch:
         check_once(project, split, on_bad_row, screen)
         return

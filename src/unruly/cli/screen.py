@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from shlex import quote
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -38,7 +35,6 @@ class Screen:
 
     quiet: bool = False
     json: bool = False
-    project: Path | None = None  # what commands between backticks are to name
 
     def progress(self) -> Progress:
         """Bars on a terminal, a line for each long stage in a log; silence when asked for."""
@@ -56,20 +52,12 @@ class Screen:
     def say(self, text: str) -> None:
         """Lines of results."""
         if not self.json:
-            click.echo(harmless(self._naming(text)))
+            click.echo(harmless(text))
 
     def remark(self, text: str) -> None:
         """A line beside the results: what was done, what to do next."""
         if not self.quiet:
-            click.echo(harmless(self._naming(text)), err=True)
-
-    def _naming(self, text: str) -> str:
-        """The text, in which commands such as `unruly label` name the project, so that they work as printed."""
-        if self.project is None:
-            return text
-        name = quote(str(self.project))
-        commands = r"`unruly (?:label|vote|suggest|fit|check)(?=`| --)"
-        return re.sub(commands, lambda found: f"{found[0]} {name}", text)
+            click.echo(harmless(text), err=True)
 
     def warn(self, text: str) -> None:
         """A line that is shown even where few are wanted: something failed, or leaves the machine."""

@@ -126,7 +126,7 @@ def suggest(
         found = suggest(opened, most, judge, screen.progress())
     Shown.of(opened, found.edits).write(opened)
     screen.answer(found.to_plain())
-    _show(found, most, screen)
+    _show(found, opened, most, screen)
     if found.proposals is not None:
         _show_proposals(found.proposals, len(found.suggestions), screen)
     if numbered := len(found.edits):
@@ -187,14 +187,14 @@ def _decide(
         screen.remark(f"{sentence(failure)}: correct the example, or the rule")
 
 
-def _show(found: Suggestions, most: int, screen: Screen) -> None:
+def _show(found: Suggestions, project: Project, most: int, screen: Screen) -> None:
     from unruly.model.critique import remedy_of
     from unruly.sentences import critique_sentences, sentence
 
     by = "a model fitted now, not saved" if found.fitted_now else "the model"
     screen.say(f"judged by {by}; {_labels(found)}")
     for note in found.notes:
-        screen.say(sentence(note))
+        screen.say(sentence(note, project.address))
     if found.stand_in is not None:
         screen.say(
             f"no rule votes for {found.stand_in}: documents without votes stand in for it, so look twice"
@@ -215,7 +215,7 @@ def _show(found: Suggestions, most: int, screen: Screen) -> None:
     if found.critique:
         screen.say("\nabout your rules")
     numbers = {remedy: number for number, remedy in found.remedies}
-    for critique, line in critique_sentences(found.critique):
+    for critique, line in critique_sentences(found.critique, project.address):
         remedy = remedy_of(critique)
         mark = " - " if remedy is None else f"{numbers[remedy]:>2}."
         screen.say(

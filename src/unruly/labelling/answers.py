@@ -33,6 +33,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -212,13 +213,15 @@ def problems_to_plain(problems: Sequence[LabelProblem], name: str) -> list[dict[
     return [{"file": name, **finding_to_plain(problem)} for problem in problems]
 
 
-def problem_lines(problems: Sequence[LabelProblem], name: str) -> list[str]:
+def problem_lines(
+    problems: Sequence[LabelProblem], name: str, project: Path | None = None
+) -> list[str]:
     """One line for each kind of problem of a file.
 
     >>> problem_lines([UnknownId("7"), UnknownId("9")], "labels.csv")
     ['labels.csv: 2 labels set aside: their documents are not in the data (7, 9)']
     """
-    return [f"{name}: {line}" for line in label_sentences(problems)]
+    return [f"{name}: {line}" for line in label_sentences(problems, project)]
 
 
 @dataclass(frozen=True, eq=False)

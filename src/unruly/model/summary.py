@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -174,20 +175,19 @@ class FitSummary:
         labels = counted(self.classes, self.labels)
         table = html_table(header, rows, f"{plural(self.documents, 'document')}: {labels}")
         return table + "".join(
-            f"<p>{with_code(line)}</p>" for line in (*self._sentences, str(self.ledger))
+            f"<p>{with_code(line)}</p>" for line in (*self._sentences(), str(self.ledger))
         )
 
-    @property
-    def _sentences(self) -> list[str]:
+    def _sentences(self, project: Path | None = None) -> list[str]:
         """What the user should know, the class shares first."""
-        balance = [] if self.balance is None else [sentence(self.balance)]
-        return [*balance, *(sentence(note) for note in self.notes)]
+        balance = [] if self.balance is None else [self.balance]
+        return [sentence(note, project) for note in (*balance, *self.notes)]
 
     def __str__(self) -> str:
         return "\n".join([*self.lines(), str(self.ledger)])
 
-    def lines(self) -> list[str]:
-        """All but the use of gold labels, for a person."""
+    def lines(self, project: Path | None = None) -> list[str]:
+        """All but the use of gold labels, for a person; commands name the project, where it is given."""
         agree = (
             "no document has a vote"
             if self.agreement is None
@@ -203,7 +203,7 @@ class FitSummary:
             f"heads       {agree}",
             *aligned(_cells(self.sources)),
             LEGEND if self.method == "paper" else LEGEND_OF_ESTIMATES,
-            *self._sentences,
+            *self._sentences(project),
         ]
 
 

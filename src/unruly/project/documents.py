@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError, UnrulyError, Where
 from unruly.files import written_whole
+from unruly.findings import AllCovered, LabelNeverVoted, NeverInConflict, SilentSource, WhyNone
 from unruly.labelling.answers import Labelled, labelled
 from unruly.labelling.estimates import BalanceEstimate, balance_beside_model
 from unruly.labelling.label_file import LabelFile
@@ -104,7 +105,7 @@ class Shown:
     documents: tuple[ShownDocument, ...]
     total: int
     blank: int = 0  # further ones without a text, which no rule can match
-    why_none: str = ""  # where there are none, what lets no document pass
+    why_none: WhyNone | None = None  # where there are none, what lets no document pass
 
     def to_frame(self) -> pl.DataFrame:
         """One row for each document: id, text, gold label, and its votes in words."""
@@ -178,7 +179,7 @@ def show(
         wanted &= ~corpus.missing
     rows = np.flatnonzero(wanted)
     found = [_shown(project, corpus, votes, row) for row in rows[:most].tolist()]
-    why = "" if len(rows) else _why_none(votes, source, conflicts_with, label)
+    why = None if len(rows) else _why_none(votes, source, conflicts_with, label)
     return Shown(tuple(found), len(rows), blank, why)
 
 
@@ -233,23 +234,21 @@ def _wanted(
 
 def _why_none(
     votes: Votes, source: str | None, conflicts_with: str | None, label: str | None
-) -> str:
+) -> WhyNone:
     """Which of the filters lets no document pass, the simplest first."""
     for name in (source, conflicts_with):
         if name is not None and not votes.voted[:, votes.sources.index(name)].any():
-            return f"{name} never votes on them"
+            return SilentSource(name)
     columns = range(votes.k) if source is None else [votes.sources.index(source)]
     if label is not None:
         named = [votes.agrees(np.full(votes.n, c))[:, columns].any() for c in range(votes.m)]
         if not named[votes.classes.index(label)]:
             others = [name for name, some in zip(votes.classes, named, strict=True) if some]
-            if source is None:
-                return f"no source votes {label}"
-            return f"{source} never votes {label}, only {listed(others)}"
+            return LabelNeverVoted(label, source, tuple(others))
     if conflicts_with is not None:
-        what = f" where {source} votes {label}" if label is not None else ""
-        return f"{source} and {conflicts_with} never vote for different classes{what}"
-    return "all with a text have votes"
+        assert source is not None
+        return NeverInConflict(source, conflicts_with, label)
+    return AllCovered()
 
 
 def _compatible(votes: Votes, one: int, other: int) -> NDArray[np.bool_]:

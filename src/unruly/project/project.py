@@ -20,7 +20,11 @@ from unruly.model.settings import MethodSettings, settings_for
 from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance, parse_prior, unused_by_paper
 from unruly.progress import SILENT, Progress
+<<<<<<< HEAD
 from unruly.project import SAMPLE, SPLITS
+=======
+from unruly.project import FILE_NAME, SPLITS
+>>>>>>> c2420ffa (Why show finds nothing, and commands that name a project, are typed values that become words in sentences.py)
 from unruly.rules.matching import VoteCache
 from unruly.rules.similar import descriptions_of
 from unruly.rules.sources import Sources
@@ -178,6 +182,17 @@ class Project:
         from unruly.project.file import write_project
 
         return write_project(self, Path(path))
+
+    @property
+    def address(self) -> Path | None:
+        """What commands are to be given for this project; None where it was not read from a file.
+
+        >>> Project(Sources(["ham", "spam"], []), file=Path("spam/unruly.toml")).address.name
+        'spam'
+        """
+        if self.file is None or self.file.name != FILE_NAME:
+            return self.file
+        return self.file.parent
 
     def inputs(self) -> tuple[Path, ...]:
         """The files that the project reads: its own, its data, people's labels, and whatever else `unruly.toml` names."""
@@ -395,7 +410,7 @@ class FittedProject:
         """What is odd about rows and labels, a line for each kind."""
         return [
             *row_remarks(self.skipped, self.missing, broken=self.broken),
-            *problem_lines(self.labels.problems, self.labels.origin),
+            *problem_lines(self.labels.problems, self.labels.origin, self.project.address),
             *([str(self.unscored)] if self.unscored is not None else ()),
         ]
 
@@ -413,12 +428,13 @@ class FittedProject:
         }
 
     def __str__(self) -> str:
+        lines = self.model.summary_.lines(self.project.address)
         if self.evaluation is None:
-            return str(self.model.summary_)
+            return "\n".join([*lines, str(self.model.ledger_)])
         other = '; for new documents, set test = "..." under [data]'
         scored = f"scored against the gold labels of the {self.scored_on} file"
         scored += other if self.scored_on == "train" else ""
-        return "\n".join([*self.model.summary_.lines(), "", scored, str(self.evaluation)])
+        return "\n".join([*lines, "", scored, str(self.evaluation)])
 
 
 def _without_detours(path: Path) -> Path:

@@ -185,6 +185,7 @@ class Checked:
     findings: tuple[Finding, ...] = ()  # the worst first
     texts: TextCounts = field(default_factory=TextCounts)
     disabled: tuple[str, ...] = ()  # sources that are left out because the file says so
+    project: Path | None = None  # where it is, for commands that name it
 
     @property
     def holds(self) -> bool:
@@ -199,7 +200,7 @@ class Checked:
     def lines(self) -> list[str]:
         """What a person reads of it, without the failures of examples."""
         return [
-            *sentences(self.findings),
+            *sentences(self.findings, self.project),
             *row_remarks(self.texts.skipped, broken=self.texts.broken),
         ]
 
@@ -247,6 +248,7 @@ def check_project(
         ),
         texts=voted.texts,
         disabled=project.sources.disabled,
+        project=project.address,
     )
 
 
