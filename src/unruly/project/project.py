@@ -20,11 +20,7 @@ from unruly.model.settings import MethodSettings, settings_for
 from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance, parse_prior, unused_by_paper
 from unruly.progress import SILENT, Progress
-<<<<<<< HEAD
-from unruly.project import SAMPLE, SPLITS
-=======
-from unruly.project import FILE_NAME, SPLITS
->>>>>>> c2420ffa (Why show finds nothing, and commands that name a project, are typed values that become words in sentences.py)
+from unruly.project import FILE_NAME, SAMPLE, SPLITS
 from unruly.rules.matching import VoteCache
 from unruly.rules.similar import descriptions_of
 from unruly.rules.sources import Sources
