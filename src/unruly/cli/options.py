@@ -565,8 +565,8 @@ def open_project(
         )
     if path.is_file() and path.suffix != ".toml":
         raise InputError(
-            f"this is a data file, but a project is needed: `unruly studio {quote(str(path))}` makes one in "
-            f'the browser; or run `unruly new NAME`, and set train = "{os.path.relpath(path, "NAME")}" under [data]',
+            f"this is a data file, but a project is needed: `unruly new NAME --data {quote(str(path))}` makes "
+            f"one, and `unruly studio {quote(str(path))}` makes it in the browser",
             where=Where(str(path)),
         )
     project = Project.read(path)
