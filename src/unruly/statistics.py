@@ -77,16 +77,23 @@ def sampling_variance(share: float, n: float) -> float:
     return mean * (1 - mean) / (n + 3)
 
 
-def posterior_share(mean: float, n: float) -> Share:
+def posterior_share(mean: float, n: float, right: float = 0.0, labels: float = 0.0) -> Share:
     """A mean of a model's probabilities over n documents as a share, with what the model's own errors leave open.
+
+    `labels` more documents have a known class, and `right` of them the one in question: they count in full, the model's
+    view of the others for a few documents only.
 
     >>> str(posterior_share(0.8, 4)), str(posterior_share(0.8, 4000))
     ('80.0% (43.4% to 100.0%)', '80.0% (58.3% to 100.0%)')
+    >>> str(posterior_share(0.8, 4000, right=0, labels=5))
+    '56.4% (34.6% to 78.2%)'
     """
-    if not n:
+    if not n + labels:
         return Share(math.nan, 0.0, 1.0, 0)
-    half = Z95 * math.sqrt(sampling_variance(mean, effective_size(n, POSTERIOR_CORRELATION)))
-    return Share(mean, max(mean - half, 0.0), min(mean + half, 1.0), n)
+    size = effective_size(n, POSTERIOR_CORRELATION)
+    value = (size * mean + right) / (size + labels)
+    half = Z95 * math.sqrt(sampling_variance(value, size + labels))
+    return Share(value, max(value - half, 0.0), min(value + half, 1.0), n + labels)
 
 
 def clopper_pearson_low(hits: float, n: float, tail: float) -> float:

@@ -151,6 +151,23 @@ def test_labels_count_more_than_the_model(case: Case) -> None:
     assert one.measured.value == 1.0
 
 
+def test_a_handful_of_labels_outweighs_the_model_on_many_matches(case: Case) -> None:
+    """The model has `cheap` wrong on a hundred documents and more; of ten labels on them none is for its class."""
+    corpus, rules, votes, gold = case
+    cheap = corpus.texts.str.contains("cheap").to_numpy()
+    assert cheap.sum() > 100
+    wrong = believed(np.where(cheap, 0, gold))
+    labels = np.full(len(gold), -1)
+    labels[np.flatnonzero(cheap)[:10]] = 1
+    rule = [Rule("ham", Keywords(["cheap"]))]
+    (before,) = suggest_rules(corpus, votes, wrong, rules=rules, candidates=rule)
+    assert before.accuracy.value == pytest.approx(0.85)
+    assert not suggest_rules(corpus, votes, wrong, rules=rules, candidates=rule, labels=labels)
+    labels[np.flatnonzero(cheap)[1:10]] = -1  # one is left
+    (after,) = suggest_rules(corpus, votes, wrong, rules=rules, candidates=rule, labels=labels)
+    assert after.accuracy.value == pytest.approx(0.85 * 11 / 12, abs=0.02)  # 1 against about 11
+
+
 def test_a_class_that_the_votes_on_its_matches_do_not_bear_out_is_a_guess(case: Case) -> None:
     """The model takes texts with `cheap` for ham, and no rule for ham has ever voted on one."""
     corpus, rules, votes, gold = case

@@ -1,10 +1,11 @@
 r"""New rules, ranked without gold: conditions that go with one class in the model's posteriors.
 
-For a candidate condition that matches N documents, and a class c with mean posterior u over all documents,
+For a candidate condition that matches N documents without a label, and a class c with mean posterior u over all,
 
-    a = (Σ over matches of P(c | i) + 2 u) / (N + 2)      its accuracy, shrunk towards u
-    strength = logit a - logit u - ½ / √(N' a (1 - a))    log-odds less half a standard error
-    N' = (N + 2) / (1 + (N + 1) / 12)                     the model's own errors do not average out
+    a' = (Σ over matches of P(c | i) + 2 u) / (N + 2)           its accuracy, shrunk towards u
+    N' = (N + 2) / (1 + (N + 1) / 12)                           the model's own errors do not average out
+    a  = (N' a' + labels for c) / (N' + L)                      L more matches have a label, which counts in full
+    strength = logit a - logit u - ½ / √((N' + L) a (1 - a))    log-odds less half a standard error
     news = matches that no rule votes on + Σ over the others of |P'(c | i) - P(c | i)|
     score = strength × log(1 + news)
 
@@ -12,7 +13,7 @@ where P' is the posterior after one more vote for c that is right with probabili
 once. Candidates are taken greedily: documents that a better suggestion reaches already are no news, and a class
 counts the less, the more votes and the more sources there are for it. Left out are
 candidates of which 85 % of the matches have a hard vote for c, or are those of better suggestions,
-and what was refused. Documents with true labels count with these in the place of posteriors.
+and what was refused. In news, documents with true labels count with these in the place of posteriors.
 
 Posteriors come from the rules that exist, so the accuracies are the model's own view: see `docs/suggest.md` for
 how often they are right. On documents without a vote that view is a guess from their words alone, so only matches with
@@ -248,13 +249,21 @@ def _logit(p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _strength(
-    hits: NDArray[np.float64], counts: NDArray[np.float64] | float, usual: NDArray[np.float64]
+    hits: NDArray[np.float64],
+    counts: NDArray[np.float64] | float,
+    usual: NDArray[np.float64],
+    right: NDArray[np.float64],
+    labels: NDArray[np.float64] | float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(…, m) twice: shrunk accuracies, and log-odds over the usual share less half a standard error."""
-    accuracy = np.clip((hits + SHRINK * usual) / (counts + SHRINK), 1e-4, 1 - 1e-4)
+    """(…, m) twice: shrunk accuracies, and log-odds over the usual share less half a standard error.
+
+    `hits` (…, m) and `counts` are of matches without a label, by the model; `right` (…, m) and `labels` of those with one.
+    """
     n = counts + SHRINK
     size = n / (1 + POSTERIOR_CORRELATION * (n - 1))
-    error = 1 / np.sqrt(size * accuracy * (1 - accuracy))
+    accuracy = (size * (hits + SHRINK * usual) / n + right) / (size + labels)
+    accuracy = np.clip(accuracy, 1e-4, 1 - 1e-4)
+    error = 1 / np.sqrt((size + labels) * accuracy * (1 - accuracy))
     return accuracy, _logit(accuracy) - _logit(usual) - CAUTION * error
 
 
@@ -323,6 +332,11 @@ class _Documents:
     ) -> _Documents:
         numbers = text_numbers(corpus.texts)
         return cls(corpus, votes, truth, usual, 1 / np.bincount(numbers)[numbers], labels)
+
+    @cached_property
+    def labelled(self) -> NDArray[np.bool_]:
+        """(n,): documents with a true label."""
+        return np.asarray(self.labels != UNKNOWN)
 
     @cached_property
     def named(self) -> NDArray[np.bool_]:
@@ -401,7 +415,9 @@ class _Documents:
         """What a rule would do that matches these rows."""
         r = self.votes.classes.index(str(rule.label))
         p, weight = self.truth[rows], self.weight[rows]  # (v, m), (v,)
-        accuracy, strength = _strength(weight @ p, weight.sum(), self.usual)
+        guessed, known = weight * ~self.labelled[rows], weight * self.labelled[rows]  # (v,)
+        hits, right = guessed @ p, known @ p  # (m,)
+        accuracy, strength = _strength(hits, guessed.sum(), self.usual, right, known.sum())
         after = _after(p, r, float(accuracy[r]), float(self.usual[r]))
         voted = self.by_rules[rows, r]
         moved = np.where(self.covered[rows], np.abs(after - p)[:, r], 1.0)
@@ -409,8 +425,12 @@ class _Documents:
             rule=rule,
             number=r,
             rows=rows,
-            share=float(np.average(p[:, r], weights=weight)) if len(rows) else 0.0,
-            distinct=float(weight.sum()),
+            share=posterior_share(
+                float(hits[r] / max(guessed.sum(), 1e-9)),
+                float(guessed.sum()),
+                float(right[r]),
+                float(known.sum()),
+            ),
             accuracy=float(accuracy[r]),
             strength=float(strength[r]),
             news=moved * weight,
@@ -426,8 +446,7 @@ class _Figures:
     rule: Rule
     number: int  # of its class
     rows: NDArray[np.intp]  # (v,): that it matches
-    share: float  # of its votes that would be right, texts that repeat counted once
-    distinct: float  # how many different texts it matches
+    share: Share  # of its votes that would be right, texts that repeat counted once
     accuracy: float  # the share, shrunk
     strength: float
     news: NDArray[np.float64]  # (v,): 1 where nobody votes, else how far the posterior would move
@@ -459,9 +478,12 @@ def _shortlist(
     """The best candidates of each class, as rules, with the rows that they are thought to match."""
     candidates = find_candidates(documents.corpus, documents.truth)
     found, weight, votes = candidates.found, documents.weight, documents.votes  # (n, w), (n,)
-    counts = np.asarray(found.T @ weight).ravel()  # (w,)
-    hits = np.asarray(found.T @ (documents.truth * weight[:, None]))  # (w, m)
-    accuracy, strength = _strength(hits, counts[:, None], documents.usual)
+    parts = [weight * ~documents.labelled, weight * documents.labelled]  # (n,) twice
+    (counts, hits), (labels, right) = (
+        (found.T @ part[:, None], np.asarray(found.T @ (documents.truth * part[:, None])))
+        for part in parts
+    )  # (w, 1), (w, m)
+    accuracy, strength = _strength(hits, counts, documents.usual, right, labels)
     news = np.asarray(found.T @ np.where(documents.covered, SETTLED * weight, weight)).ravel()
     score = strength * np.log1p(news)[:, None]  # (w, m)
     score[(strength <= 0) | (accuracy < least) | (documents.usual < RARE)[None, :]] = 0
@@ -547,7 +569,7 @@ def _suggestion(
         documents=len(one.rows),
         uncovered=int((~documents.covered[one.rows]).sum()),
         changed=one.changed,
-        accuracy=replace(posterior_share(one.share, one.distinct), n=len(one.rows)),
+        accuracy=replace(one.share, n=len(one.rows)),
         measured=measured_share(labels, one.rows, r),
         usual=float(documents.usual[r]),
         guess=not documents.is_clear(one.rows, r),
