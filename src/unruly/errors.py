@@ -156,7 +156,11 @@ class MissingExtraError(UnrulyError, ImportError):
     """An optional library is needed and not installed."""
 
 
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
+class UnrulyWarning(UserWarning):
+    """Something that a user should know, and that stops nothing."""
+
+
+def warn(message: str, category: type[UnrulyWarning] = UnrulyWarning) -> None:
     """A warning at the line that led here from outside of this package: the user's own, however deep we are."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("unruly."):

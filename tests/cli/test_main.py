@@ -18,7 +18,7 @@ import click
 import pytest
 from tests.cli.conftest import Unruly, command_line
 
-from unruly import __version__
+from unruly import __version__, errors
 from unruly.cli import main
 from unruly.cli.main import COMMANDS, GROUP, installed, run
 from unruly.errors import ExampleError, InputError
@@ -130,13 +130,11 @@ def test_a_warning_is_one_line_and_none_when_quiet(
     unruly: Unruly, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def warn(name: Path) -> Path:
-        warnings.warn("the source 'a' abstains:\nno column", stacklevel=1)
-        warnings.warn("not yours to read", DeprecationWarning, stacklevel=1)
+        errors.warn("the source 'a' abstains:\nno column")
+        warnings.warn("not yours to read", stacklevel=1)
         return name
 
-    warn.__globals__["__warningregistry__"] = {}
     monkeypatch.setattr("unruly.project.new.make_starter", warn)
-    monkeypatch.setitem(warn.__globals__, "__name__", "unruly.somewhere")
     assert unruly("new", "x").err.splitlines()[0] == "warning: the source 'a' abstains: no column"
     assert unruly("new", "x", "--quiet").err == ""
 
@@ -167,12 +165,10 @@ def test_no_error_is_obeyed_by_a_terminal(
 
 def test_nor_is_a_warning(unruly: Unruly, monkeypatch: pytest.MonkeyPatch) -> None:
     def warn(name: Path) -> Path:
-        warnings.warn(f"the source {ATTACK}abstains", stacklevel=1)
+        errors.warn(f"the source {ATTACK}abstains")
         return name
 
-    warn.__globals__["__warningregistry__"] = {}
     monkeypatch.setattr("unruly.project.new.make_starter", warn)
-    monkeypatch.setitem(warn.__globals__, "__name__", "unruly.somewhere")
     assert unruly("new", "x").err.splitlines()[0].startswith(f"warning: the source {SHOWN}")
 
 

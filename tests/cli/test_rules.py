@@ -99,7 +99,7 @@ def test_a_disabled_source_is_left_out_and_said_so(unruly: Unruly, spam: Path) -
     assert plain["disabled"] == ["link"]
     assert len(plain["summary"]["sources"]) == 7
     spoilt(spam, "Earn money fast", "nothing of the kind")
-    assert "unruly.toml:47: source 'money', rule 1" in unruly("check", spam).err
+    assert "unruly.toml:47: source 'money', rule 1" in unruly("check", spam).out
     spoilt(spam, "enabled = false", 'enabled = "no"')
     assert "enabled: expected true or false, found 'no'" in unruly("check", spam).err
 

@@ -109,7 +109,7 @@ NOTES: list[tuple[Note, list[str]]] = [
         WeakSource("links", 80, Share(0.31, 0.22, 0.41, 80), chance=0.5),
         [
             "links is right on 31.0% (22.0% to 41.0%) of its votes (estimated)",
-            "would be right on 50%",
+            "chance level 50%",
             "disable it",
         ],
     ),

@@ -19,7 +19,7 @@ import click
 from unruly import __version__
 from unruly.cli.options import json_option, quiet_option
 from unruly.cli.screen import Screen
-from unruly.errors import UnrulyError, first_line, harmless
+from unruly.errors import UnrulyError, UnrulyWarning, first_line, harmless
 from unruly.files import CacheFiles, cache_folder, os_reason
 from unruly.wording import did_you_mean
 
@@ -286,7 +286,7 @@ def run(args: Sequence[str]) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what libraries say to each other
-            warnings.filterwarnings("always", category=UserWarning, module="unruly")
+            warnings.filterwarnings("always", category=UnrulyWarning)
             warnings.showwarning = _warn
             return _invoke(args)
     except (KeyboardInterrupt, click.Abort):

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.errors import ModelFileError, warn
+from unruly.errors import ModelFileError, UnrulyWarning, warn
 from unruly.features.encoder import Encoder
 from unruly.features.registry import AllowedEncoders, encoder_from_bytes, encoder_to_bytes
 from unruly.files import (
@@ -59,7 +59,7 @@ _OURS = re.compile(
 KeyArray = NDArray[np.uint8]  # (n, 16)
 
 
-class CacheWarning(UserWarning):
+class CacheWarning(UnrulyWarning):
     """The cache was damaged or cannot be used; the work went on without it."""
 
 

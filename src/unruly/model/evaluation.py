@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from unruly.errors import InputError, warn
+from unruly.errors import InputError, UnrulyWarning, warn
 from unruly.html import escape, html_table
 from unruly.learner import Heads
 from unruly.ledger import Ledger
@@ -499,7 +499,7 @@ def _found(known: Mapping[Any, Any], ids: pl.Series) -> list[Any]:
     return [known.get(key) for key in wanted]
 
 
-class VotesScored(UserWarning):
+class VotesScored(UnrulyWarning):
     """A score is the agreement with votes, because votes were given where true labels are expected."""
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 import unruly.rules as rules  # kinds by name, which import their modules when a model has such a rule
-from unruly.errors import InputError, ModelFileError, RuleError, Where, warn
+from unruly.errors import InputError, ModelFileError, RuleError, UnrulyWarning, Where, warn
 from unruly.features.encoder import FittedSpace
 from unruly.features.stack import Encoding
 from unruly.files import sha256
@@ -385,7 +385,7 @@ class SavedRules:
         return cls(Sources(classes, sources), columns=columns)
 
 
-class LackingWarning(UserWarning):
+class LackingWarning(UnrulyWarning):
     """Sources abstain because documents lack a column that they read."""
 
 

@@ -26,7 +26,7 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.datatypes import DataTypeClass
 
-from unruly.errors import InputError, RuleError, UnrulyError, Where, first_line, warn
+from unruly.errors import InputError, RuleError, UnrulyError, UnrulyWarning, Where, first_line, warn
 from unruly.files import CacheFiles, cache_folder, unchanged, written_whole
 from unruly.findings import DocumentsGivenUp
 from unruly.progress import SILENT, Progress, stage
@@ -717,7 +717,7 @@ def _spans(
     return found
 
 
-class GaveUpWarning(UserWarning):
+class GaveUpWarning(UnrulyWarning):
     """Rules took too long on some documents, and so abstain there."""
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, Where, polars_errors, warn
+from unruly.errors import InputError, UnrulyWarning, Where, polars_errors, warn
 from unruly.files import TABLES, written_whole
 from unruly.texts.columns import (
     Layout,
@@ -115,7 +115,7 @@ def named_frame(votes: Votes) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-class LossWarning(UserWarning):
+class LossWarning(UnrulyWarning):
     """A file of votes does not keep all that is known of them."""
 
 
