@@ -225,9 +225,14 @@ def new_project(
 
 
 def _by_name(label: str) -> Source:
-    """A source that votes for a class where a text has its name."""
-    words = re.sub(r"[\W_]+", " ", label).strip() or label
-    return Source(f"{label}_words", [Rule(label, Keywords([words]))])
+    """A source that votes for a class where a text has its name; each part of "Food/Drink" or "Room & Bath" is one.
+
+    >>> _by_name("Room & technical_fault").rules[0].when.words
+    ('Room', 'technical fault')
+    """
+    parts = [re.sub(r"[\W_]+", " ", part).strip() for part in re.split(r"[^\w\s.'-]", label)]
+    words = list(dict.fromkeys(filter(None, parts))) or [label]
+    return Source(f"{label}_words", [Rule(label, Keywords(words))])
 
 
 def _which_classes(look: DataLook) -> str:
