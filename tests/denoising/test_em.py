@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from tests.denoising.planted import drawn, skewed
 
+from unruly.denoising import em
 from unruly.denoising.balance import Balance, vote_shares
+from unruly.denoising.behaviour import Behaviour, source_behaviour
 from unruly.denoising.em import Task, _first_targets, expectation_maximisation, pooled
 from unruly.denoising.regression import CrossFitting, content_folds
 from unruly.denoising.settings import Settings
@@ -49,6 +51,21 @@ def test_labels_teach_text_and_sources() -> None:
     assert (given.q.argmax(axis=1) == truth)[rest].mean() > 0.85
     assert (without.q.argmax(axis=1) == truth)[rest].mean() < 0.5
     assert given.behaviour.rates[0, 0, 1] > given.behaviour.rates[0, 0, 0]
+
+
+def test_labels_stay_in_every_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    features, votes, truth = drawn(200, [0.3, 0.4], signal=0.2)
+    clean = np.where(np.arange(200) < 20, truth, -1)
+    seen: list[np.ndarray] = []
+
+    def spied(cast: SparseVotes, q: np.ndarray, mass: np.ndarray) -> Behaviour:
+        seen.append(q[:20])
+        return source_behaviour(cast, q, mass)
+
+    monkeypatch.setattr(em, "source_behaviour", spied)
+    expectation_maximisation(task_of(features, votes, clean), EVEN, Settings())
+    assert len(seen) == Settings().rounds
+    assert all((q == np.eye(2)[truth[:20]]).all() for q in seen)
 
 
 def test_hidden_labels_are_not_seen() -> None:
