@@ -220,6 +220,7 @@ def test_the_whole_story(browser: Any, served: Callable[[Path], Served], tmp_pat
     until(lambda: "Your answer: (cannot tell)" in text(browser), "an answer by the terminal's key")
     press(browser, "<")
     until(lambda: "(withdrawn)" in (tmp_path / "labels.csv").read_text(), "undone")
+    until(lambda: "(cannot tell)" not in text(browser), "undone on the page")
 
     # Train, and take the data away
     press(browser, "g")
