@@ -139,9 +139,8 @@ def from_labels(
         slopes = _slopes(truth, q[rows], weights)
         wrong = truth - slopes * q[rows]
         estimate = slopes * q.mean(axis=0) + weights @ wrong
-        size = (
-            _variance(truth, weights) / _variance(wrong, weights) / float(weights @ weights)
-        )  # n'
+        labels_drawn = 1 / float(weights @ weights)
+        size = labels_drawn * _variance(truth, weights) / _variance(wrong, weights)  # n'
         before = _uncontradicted(start, known.shares)
         by_labels = _shares(np.maximum(estimate, _HALF / (size + 1)))
         mixed = (before * start.shares + size * by_labels) / (before + size)

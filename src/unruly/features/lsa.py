@@ -328,8 +328,7 @@ def _right_singular(
     left, s, right = svd(range_.T @ tall, full_matrices=False, lapack_driver="gesdd")
     left = range_ @ left
     axes, texts = (right.T, left) if tall is x else (left, right.T)
-    strongest = np.abs(texts).argmax(
-        axis=0
-    )  # an axis points to the text that is furthest out on it
+    # An axis points to the text that is furthest out on it.
+    strongest = np.abs(texts).argmax(axis=0)
     signs = np.sign(texts[strongest, np.arange(len(s))])
     return s[:width], (axes * signs)[:, :width]
