@@ -230,6 +230,6 @@ def test_same_seed_same_bytes() -> None:
     first, second = denoise(features, votes, seed=7), denoise(features, votes, seed=7)
     assert all(
         (first.arrays()[name] == second.arrays()[name]).all()
-        for name in ("opinion", "b", "text.0.weights")
+        for name in ("log_likelihoods", "b", "text.0.weights")
     )
     assert first.facts() == second.facts()

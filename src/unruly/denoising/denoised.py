@@ -77,8 +77,8 @@ class DenoisedModel:
     def log_text(self, features: Features) -> Float64:
         """(n, m): lp, of the named classes."""
         blocks = self._blocks(features)
-        opinions = [text.log_proba(x) for text, x in zip(self.texts, blocks, strict=True)]
-        return pooled(opinions, self.weights)
+        log_probas = [text.log_proba(x) for text, x in zip(self.texts, blocks, strict=True)]
+        return pooled(log_probas, self.weights)
 
     def vote_odds(self, features: Features, votes: Votes) -> Float64:
         """As `Learner` has it."""
@@ -173,7 +173,7 @@ class DenoisedModel:
         """Everything numeric."""
         arrays: dict[str, NDArray[Any]] = {
             "named": self.named,
-            "opinion": self.log_likelihoods,
+            "log_likelihoods": self.log_likelihoods,
             "b": self.b,
             "vote_bias": self.vote_bias,
             "reliability": self.reliability,
@@ -223,7 +223,7 @@ class DenoisedModel:
             named=arrays["named"],
             texts=texts,
             weights=tuple(facts["weights"]),
-            log_likelihoods=arrays["opinion"],
+            log_likelihoods=arrays["log_likelihoods"],
             b=arrays["b"],
             vote_bias=arrays["vote_bias"],
             tau=float(facts["tau"]),

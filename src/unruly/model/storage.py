@@ -46,7 +46,7 @@ from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
 from unruly.wording import near_file
 
-FORMAT = 5  # 5: the shares of majority vote
+FORMAT = 6  # 6: what votes add to the log-odds is called log_likelihoods
 MANIFEST = "manifest.json"
 MOST_MEMBERS = 256
 _NAME = re.compile(r"(?:encoder/)?[a-z][a-z0-9_]{0,40}\.(?:json|safetensors)", re.ASCII)
