@@ -443,7 +443,7 @@ def _joined(note: ClassBalance) -> str:
     """What the labels were joined with, where it counts."""
     if note.before is None or note.weight < 0.005:
         return ""
-    what = "the votes' shares" if note.before is BalanceOrigin.ASSUMED else "the shares stated"
+    what = "the assumed shares" if note.before is BalanceOrigin.ASSUMED else "the shares stated"
     return f" ({1 - note.weight:.0%} of the weight) and {what} ({note.weight:.0%})"
 
 

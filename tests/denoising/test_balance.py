@@ -1,4 +1,4 @@
-"""The class balance: votes' shares, labels as a control variate says, and no cliff between them."""
+"""The class balance: votes' shares, right votes, labels as a control variate says, and no cliff between them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from unruly.denoising.balance import (
     ASSUMED_LABELS,
     Balance,
     _slopes,
     from_labels,
+    right_vote_shares,
     vote_shares,
 )
+from unruly.denoising.behaviour import Behaviour, evidence
 from unruly.findings import BalanceOrigin
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
@@ -33,6 +37,57 @@ def test_documents_without_a_vote_say_nothing_of_the_balance() -> None:
     covered = SparseVotes.of(Votes.from_array(cast))
     beside = SparseVotes.of(Votes.from_array(cast + [[-1]] * 50))
     assert vote_shares(beside).tolist() == vote_shares(covered).tolist() == [2.5 / 4, 1.5 / 4]
+
+
+BLIND = np.full((3, 2, 2), 0.5)  # rates of three sources whose votes change no score
+
+
+def test_right_votes_by_hand() -> None:
+    votes = SparseVotes.of(Votes.from_array([[0, 1, -1], [0, -1, 1], [0, 1, -1]]))
+    scores = np.log(np.array([[0.9, 0.1], [0.6, 0.4], [0.6, 0.4]]))
+    found = right_vote_shares(votes, scores, Behaviour(BLIND, np.array([1.0, 0.5, 1.0])))
+    first = 3 * 0.7  # three votes at the mean of 0.9, 0.6, 0.6
+    second = 0.5 * 2 * 0.25 + 0.4  # two at half the weight, at the mean of 0.1 and 0.4, and one
+    assert found == pytest.approx(np.array([first + 0.5, second + 0.5]) / (first + second + 1))
+
+
+def test_a_vote_is_judged_without_its_own_evidence() -> None:
+    votes = SparseVotes.of(Votes.from_array([[0], [1]]))
+    rates = np.array([[[0.8, 0.2], [0.2, 0.8]]])
+    behaviour = Behaviour(rates, np.ones(1))
+    text = np.log(np.array([[0.5, 0.5], [0.9, 0.1]]))
+    scores = text + evidence(votes, behaviour.log_likelihoods)
+    bare = right_vote_shares(votes, text, Behaviour(BLIND[:1], np.ones(1)))
+    assert right_vote_shares(votes, scores, behaviour) == pytest.approx(bare)
+
+
+@given(st.integers(0, 10_000))
+def test_right_votes_follow_their_classes_and_ignore_silence_and_order(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, k, m = int(rng.integers(1, 30)), 3, 3
+    cast = rng.integers(-1, m, (n, k))
+    scores = rng.normal(0, 2, (n, m))
+    rates = rng.dirichlet(np.ones(m), (k, m))
+    discount = rng.random(k)
+
+    def found(
+        matrix: np.ndarray, given: np.ndarray, by: np.ndarray, weight: np.ndarray
+    ) -> np.ndarray:
+        sparse = SparseVotes.from_matrix(matrix, m)
+        return right_vote_shares(sparse, given, Behaviour(by, weight))
+
+    shares = found(cast, scores, rates, discount)
+    assert shares.sum() == pytest.approx(1)
+    assert (shares > 0).all()
+    silent = np.column_stack([cast, np.full(n, -1)])
+    with_silent = found(silent, scores, rates[[0, 1, 2, 0]], np.append(discount, 1.0))
+    assert with_silent == pytest.approx(shares)
+    rows, sources, classes = rng.permutation(n), rng.permutation(k), rng.permutation(m)
+    moved = found(cast[rows][:, sources], scores[rows], rates[sources], discount[sources])
+    assert moved == pytest.approx(shares)
+    back = np.append(np.argsort(classes), -1)  # the new number of each class
+    renamed = found(back[cast], scores[:, classes], rates[:, classes][:, :, classes], discount)
+    assert renamed == pytest.approx(shares[classes])
 
 
 def test_labels_pull_a_wrong_balance_to_the_right_one() -> None:

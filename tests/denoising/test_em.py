@@ -9,7 +9,7 @@ import pytest
 from tests.denoising.planted import drawn, skewed
 
 from unruly.denoising import em
-from unruly.denoising.balance import Balance, vote_shares
+from unruly.denoising.balance import ASSUMED_LABELS, Balance, right_vote_shares, vote_shares
 from unruly.denoising.behaviour import Behaviour, source_behaviour
 from unruly.denoising.em import Task, _first_targets, expectation_maximisation, pooled
 from unruly.denoising.regression import CrossFitting, content_folds
@@ -105,6 +105,22 @@ def test_rounds_do_not_draw_a_rare_class_towards_an_even_share(seed: int) -> Non
     majority = MajorityVote().fit(votes).predict(votes)
     assert (q.argmax(axis=1) == truth).mean() > (majority == truth).mean()
     assert q.mean(axis=0)[1] < assumed.shares[1] - 0.02
+
+
+def test_with_nothing_known_the_shares_are_those_of_the_right_votes_of_the_round_before() -> None:
+    features, votes, _ = skewed(600, 0.15, [0.65, 0.8, 0.7], signal=0.5)
+    task = task_of(features, votes)
+    one, two = (expectation_maximisation(task, None, Settings(rounds=rounds)) for rounds in (1, 2))
+    assert (one.balance.shares == vote_shares(task.votes)).all()
+    expected = right_vote_shares(task.votes, one.scores + one.b, one.behaviour)
+    assert (two.balance.shares == expected).all()
+    assert {one.balance.labels, two.balance.labels} == {ASSUMED_LABELS}
+    assert {one.balance.origin, two.balance.origin} == {BalanceOrigin.ASSUMED}
+
+
+def test_a_balance_that_is_given_stays() -> None:
+    features, votes, _ = skewed(300, 0.15, [0.65, 0.8], signal=0.5)
+    assert expectation_maximisation(task_of(features, votes), EVEN, Settings()).balance is EVEN
 
 
 def test_pooling_is_a_weighted_geometric_mean() -> None:

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from unruly.denoising.balance import STATED_LABELS
 from unruly.denoising.em import Posteriors
@@ -77,11 +76,10 @@ def balance_spread(shifts: Float64) -> Float64:
 def _of_source(fitted: Posteriors, votes: SparseVotes, j: int, spread: Float64) -> Share:
     tau, one = fitted.settings.tau, votes.of_source(j)
     rows = one.rows
-    cast = csr_array((one.cast, (one.vote, one.outcome)), (len(rows), votes.m))
     votes_by = fitted.ev[rows] + fitted.b  # (v, m)
     return vote_accuracy(
         scores=tau * fitted.lp[rows] + votes_by,
-        own=cast @ fitted.behaviour.log_likelihoods[j],
+        own=one.looked_up(fitted.behaviour.log_likelihoods[j]),
         earned=(one.vote, one.outcome, one.credit),
         count=float(one.cast.sum()),
         spread=spread,

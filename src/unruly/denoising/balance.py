@@ -2,7 +2,7 @@
 
 How well a balance is known is counted in labels: as many labels, drawn at random, would tell it as well.
 
-    assumed   the shares of the votes on documents with votes: worth 10 labels
+    assumed   the shares of the right votes: worth 10 labels
     stated    by the user, roughly: worth 20; exactly: the constraint is met
     labels    each label adds to that, and moves the shares:
 
@@ -12,6 +12,14 @@ How well a balance is known is counted in labels: as many labels, drawn at rando
         n0'  = n0 / (1 + |pi - c|^2 / 3 v0)            c: the shares assumed or stated, worth n0 labels;
                                                        v0 = sum_y c_y (1 - c_y) / (n0 + 2), their variance
         pi   = (n0' c + n' t) / (n0' + n'),            no t below half a label of n' + 1
+
+Where nothing is known, as many votes that are right are assumed on the documents of one class as on those of another:
+
+    pi_c ∝ 1/2 + sum_j r_j a_j sum_i O_ijc         a_j: the accuracy of source j, judged by text and the other sources
+                                                   (`accuracy.py`); r_j: its discount for repetition (`behaviour.py`)
+
+A source that is often wrong then says little about how common its class is. The first round has no a_j yet, and takes
+the shares of all votes.
 
 The estimate t uses the predictions as a control variate (a survey's difference estimator; Angelopoulos et
 al., 2023, prediction-powered inference): where q is mostly right, twenty labels tell as much as sixty. lambda (m,),
@@ -23,7 +31,7 @@ An assumption that labels contradict loses weight: pi is the mode under a prior 
 distribution. Three degrees of freedom are the fewest with a variance. As q and n0' depend on pi, they are found
 together in a few steps. No class is left without a share because no label has shown it yet.
 
-Ten: on public data sets the votes' shares are off by about 15 points. Twenty: a person's odds are off by a
+Ten: on public data sets these shares are off by about 15 points. Twenty: a person's odds are off by a
 factor of up to two.
 """
 
@@ -36,8 +44,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from unruly.denoising.behaviour import Behaviour
 from unruly.findings import BalanceOrigin
-from unruly.statistics import Float64
+from unruly.statistics import Float64, ratio, softmax
 from unruly.votes.sparse import SparseVotes
 
 ASSUMED_LABELS, STATED_LABELS = 10.0, 20.0
@@ -113,6 +122,35 @@ def vote_shares(votes: SparseVotes) -> Float64:
     if alone.any():
         shares = np.where(alone, shares, shares[alone].mean())
     return _mean_shares(votes, shares)
+
+
+def right_vote_shares(votes: SparseVotes, scores: Float64, behaviour: Behaviour) -> Float64:
+    """(m,): each class's share of the votes that are right; half a vote is added to each class.
+
+    `scores` (n, m) are those of text and all votes, tau lp + ev + b, where votes count by this behaviour. A partial or a
+    soft vote is divided among its classes as text and the other sources see them; beside whole votes, a partial one does
+    not count.
+
+    >>> from unruly.votes.votes import Votes
+    >>> votes = SparseVotes.of(Votes.from_array([[0, 1], [0, 1], [0, -1]]))
+    >>> text = np.array([[2.0, 0.0], [2.0, 0.0], [2.0, 0.0]])
+    >>> blind = Behaviour(np.full((2, 2, 2), 0.5), np.ones(2))  # votes that change no score
+    >>> right_vote_shares(votes, text, blind).round(2).tolist()
+    [0.81, 0.19]
+    """
+    counted = votes.unsupporting()
+    total = np.full(votes.m, 0.5)
+    for j in range(votes.k):
+        one = counted.of_source(j)
+        if not len(one.rows):
+            continue
+        q = softmax(scores[one.rows] - one.looked_up(behaviour.log_likelihoods[j]))  # (v, m): q^-j
+        right = q[one.vote, one.outcome] * one.credit  # (e,)
+        accuracy = float(right.sum() / one.cast.sum())  # a_j
+        of_vote = np.bincount(one.vote, right).astype(np.float64)  # (v,)
+        parts = ratio(right, of_vote[one.vote], 0.0)  # (e,)
+        total += behaviour.discount[j] * accuracy * np.bincount(one.outcome, parts, votes.m)
+    return np.asarray(total / total.sum())
 
 
 def _mean_shares(votes: SparseVotes, shares: Float64) -> Float64:

@@ -112,9 +112,7 @@ class DenoisedModel:
         if source in self.sources:
             j = self.sources.index(source)
             one = self._named_votes(votes.take(rows)).of_source(j)
-            np.add.at(
-                own, one.rows[one.vote], one.cast[:, None] * self.log_likelihoods[j][one.outcome]
-            )
+            own[one.rows] = one.looked_up(self.log_likelihoods[j])
         given = earned[:, self.named]
         vote, outcome = np.nonzero(given)
         right = (vote, outcome, given[vote, outcome])

@@ -8,6 +8,7 @@ n documents, k sources, m classes, E encoders. One round:
     ev    = sum_j r_j log T[j, :, vote_ij]                                                 (n, m)
     b0    : mean_i softmax(tau lp + ev + b0) = mean_i softmax(lp + ev)                     (m,)
     q     = softmax(tau lp + ev + b),   b by the constraint on the class marginals         (n, m)
+    pi    = class shares for the next round, where nothing is known of them (`balance.py`)  (m,)
 
 The M-step learns the classifier and the sources' behaviours, the E-step pools their opinions in logarithms
 (Raykar et al., 2010; Dawid and Skene, 1979). It starts from vote shares, with the classes re-weighted to the
@@ -24,11 +25,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.denoising.balance import Balance
+from unruly.denoising.balance import ASSUMED_LABELS, Balance, right_vote_shares, vote_shares
 from unruly.denoising.behaviour import Behaviour, evidence, source_behaviour
 from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.denoising.regression import CrossFitting
 from unruly.denoising.settings import Settings
+from unruly.findings import BalanceOrigin
 from unruly.learner import Gold, with_labels
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import Float32, Float64, log_softmax, softmax
@@ -93,10 +95,11 @@ def shift(scores: Float64, b0: Float64, balance: Balance) -> Float64:
 
 
 def expectation_maximisation(
-    task: Task, balance: Balance, settings: Settings, progress: Progress = SILENT
+    task: Task, balance: Balance | None, settings: Settings, progress: Progress = SILENT
 ) -> Posteriors:
-    """Run the rounds under this class balance."""
-    q, mass = _first_targets(task, balance.shares)
+    """Run the rounds under this class balance; None: under the shares of the right votes, learnt with the rest."""
+    known = balance or _assumed(vote_shares(task.votes))
+    q, mass = _first_targets(task, known.shares)
     weights: Sequence[Float32 | None] = [None] * len(task.texts)
     b0 = np.zeros(task.votes.m)
     with stage(progress, "learning", settings.rounds, "rounds"):
@@ -117,10 +120,12 @@ def expectation_maximisation(
             ev = evidence(task.votes, behaviour.log_likelihoods)
             scores = settings.tau * lp + ev
             b0 = match_marginals(scores, softmax(lp + ev).mean(axis=0), b0, EXACT)
-            b = shift(scores, b0, balance)
+            b = shift(scores, b0, known)
             posterior = softmax(scores + b)
             moved = float(np.abs(posterior - q).sum(axis=1).mean() / 2)
             q, mass = with_labels(posterior, task.clean), np.where(task.known, LABEL_MASS, 1.0)
+            if balance is None and t < settings.rounds - 1:
+                known = _assumed(right_vote_shares(task.votes, scores + b, behaviour))
             progress.advance(1, f"{moved:.1%} moved")
     return Posteriors(
         q=posterior,
@@ -131,9 +136,13 @@ def expectation_maximisation(
         b=b,
         behaviour=behaviour,
         weights=tuple(w for w in weights if w is not None),
-        balance=balance,
+        balance=known,
         settings=settings,
     )
+
+
+def _assumed(shares: Float64) -> Balance:
+    return Balance(shares, ASSUMED_LABELS, BalanceOrigin.ASSUMED)
 
 
 def pooled(log_probas: Sequence[Float64], weights: Sequence[float]) -> Float64:

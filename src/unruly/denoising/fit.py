@@ -1,6 +1,6 @@
 """`denoise`: from features and votes to a model, in the order in which things are known.
 
-    balance      stated by the user, or the shares of the votes
+    balance      stated by the user, or the shares of the votes that are right
     posteriors   expectation-maximisation under that balance, without any label
     labels       where there are some: the balance that they tell, and the posteriors again, with them
     accuracies   of the sources, and how many answers depend on the balance
@@ -26,7 +26,6 @@ from unruly.denoising.accuracy import (
     source_accuracies,
 )
 from unruly.denoising.balance import (
-    ASSUMED_LABELS,
     STATED_LABELS,
     Balance,
     from_labels,
@@ -91,7 +90,7 @@ def denoise(
     named = _named_classes(votes, gold)
     with threadpool_limits(settings.threads):
         task = _task(features, votes, gold, named, settings, seed)
-        start = _start(task.votes, balance, named, votes.m)
+        start = _stated(task.votes, balance, named, votes.m)
         fitted = expectation_maximisation(task.unlabelled(), start, settings, progress)
         if task.known.any():
             known = _balance_with_labels(task, fitted, label_weights)
@@ -156,12 +155,12 @@ def _task(
     )
 
 
-def _start(
+def _stated(
     votes: SparseVotes, stated: StatedBalance | None, named: NDArray[np.int64], m: int
-) -> Balance:
-    """The balance before any label is looked at; `votes` are on the classes `named` of m."""
+) -> Balance | None:
+    """The balance that was stated; `votes` are on the classes `named` of m."""
     if stated is None:
-        return Balance(vote_shares(votes), ASSUMED_LABELS, BalanceOrigin.ASSUMED)
+        return None
     voted = np.zeros(m)  # 0 for classes that nothing names
     voted[named] = vote_shares(votes)
     shares = np.array(stated.with_votes(voted.tolist()))[named]

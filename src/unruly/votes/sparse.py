@@ -164,10 +164,17 @@ class SparseVotes:
 
     def whole(self) -> SparseVotes:
         """The same without partial votes."""
-        if not self.partial.any():
+        return self._without(self.partial)
+
+    def unsupporting(self) -> SparseVotes:
+        """The same without partial votes on rows that have whole ones: they only support these."""
+        return self._without(self.partial & self.whole().covered[self.row])
+
+    def _without(self, entries: NDArray[np.bool_]) -> SparseVotes:
+        if not entries.any():
             return self
         onehot = self.onehot.copy()  # the next lines change it in place
-        onehot.data[self.partial] = 0
+        onehot.data[entries] = 0
         onehot.eliminate_zeros()
         return SparseVotes(onehot, self.k, self.m, self.unasked)
 
@@ -224,6 +231,16 @@ class SourceVotes:
     outcome: NDArray[np.intp]  # (e,): the class that it names
     cast: NDArray[np.float64]  # (e,): the part of the vote
     credit: NDArray[np.float64]  # (e,): what it earns when this class is the true one
+
+    def looked_up(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(v, y): for each vote, the rows of a table (c, y) for the classes that it names, by its parts.
+
+        >>> one = SparseVotes.of(Votes.from_array([[0, -1], [1, 1], [-1, 0]])).of_source(1)
+        >>> one.looked_up(np.array([[0.9, 0.1], [0.2, 0.8]])).tolist()
+        [[0.2, 0.8], [0.9, 0.1]]
+        """
+        parts = csr_array((self.cast, (self.vote, self.outcome)), (len(self.rows), len(table)))
+        return np.asarray(parts @ table)
 
 
 @dataclass(frozen=True, eq=False)
