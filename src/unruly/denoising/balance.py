@@ -31,7 +31,7 @@ An assumption that labels contradict loses weight: pi is the mode under a prior 
 distribution. Three degrees of freedom are the fewest with a variance. As q and n0' depend on pi, they are found
 together in a few steps. No class is left without a share because no label has shown it yet.
 
-Ten: on public data sets these shares are off by about 15 points. Twenty: a person's odds are off by a
+Ten: on public data sets these shares are off by about 17 points. Twenty: a person's odds are off by a
 factor of up to two.
 """
 
