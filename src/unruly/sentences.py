@@ -31,6 +31,7 @@ from unruly.findings import (
     NoLabels,
     NoVotes,
     OneClassVoted,
+    ReadAsWindows1252,
     RepeatedSource,
     RepeatedTexts,
     SharesAgainstVotes,
@@ -104,7 +105,14 @@ def sentence(found: Finding, project: Path | None = None) -> str:
         case ExampleFailure(where=where, text=text, counter_example=counter):
             what = "matches its counter-example" if counter else "does not match its example"
             return f"{where} {what} {text!r}"
-        case BlankTexts() | RepeatedTexts() | NoLabels() | LearntFromSample() | EncoderFallback():
+        case (
+            ReadAsWindows1252()
+            | BlankTexts()
+            | RepeatedTexts()
+            | NoLabels()
+            | LearntFromSample()
+            | EncoderFallback()
+        ):
             return _about_data(found)
         case LabelNeverVoted() | NeverInConflict() | AllCovered():
             return _why_none(found)
@@ -307,9 +315,19 @@ def _about_rules(
 
 
 def _about_data(
-    found: BlankTexts | RepeatedTexts | NoLabels | LearntFromSample | EncoderFallback,
+    found: ReadAsWindows1252
+    | BlankTexts
+    | RepeatedTexts
+    | NoLabels
+    | LearntFromSample
+    | EncoderFallback,
 ) -> str:
     match found:
+        case ReadAsWindows1252(file=file, line=line, reads=reads):
+            return (
+                f"{file} is not UTF-8: read as Windows-1252; line {line:,} then reads {reads!r}. If that looks wrong, convert "
+                "the file to UTF-8."
+            )
         case BlankTexts(blank=blank, documents=documents):
             first = (
                 f"{blank:,} of {plural(documents, 'text')} {'is' if blank == 1 else 'are'} blank"
