@@ -13,7 +13,7 @@ WARNING = "warning: kunden.csv is not UTF-8: read as Windows-1252; line 2 then r
 
 def table(rows: int = 60) -> str:
     """Semicolons, quotes and Windows line ends, as a German Excel saves them."""
-    lines = ["Kunden_id;Kommentar"]
+    lines = ["Kundennr;Kommentar"]
     for row in range(rows):
         words = (GOOD, BAD)[row % 2]
         lines.append(f'K{row:03};"{words[row % 3]}; {words[row % 5 % 3]} – für {row} €"')
@@ -25,6 +25,7 @@ def test_every_command_reads_windows_1252(unruly: Unruly, tmp_path: Path) -> Non
     made = unruly("new", "laden", "--data", "kunden.csv", "--classes", "gut,schlecht")
     assert made.code == 0
     assert made.err.count(WARNING) == 1
+    assert "ids: Kundennr" in made.err
     project = tmp_path / "laden" / "unruly.toml"
     text = project.read_text("utf-8").replace('["gut"]', str(list(GOOD)).replace("'", '"'))
     text = text.replace('["schlecht"]', str(list(BAD)).replace("'", '"'))

@@ -78,8 +78,9 @@ def new(
         listing = (classes or "").split(",")
         project = new_project(name, data, listing, text=text, label=label)
         named = "" if text else " (if it is another: --text)"
+        ids = f"; ids: {project.data.id}" if project.data.id else ""
         screen.remark(
-            f"{data}: the texts are in the column {project.data.text}{named}; "
+            f"{data}: the texts are in the column {project.data.text}{named}{ids}; "
             f"classes: {listed(project.classes)}"
         )
     screen.remark(
