@@ -144,6 +144,8 @@ def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -
         off = "is disabled and left" if len(checked.disabled) == 1 else "are disabled and left"
         screen.say(f"{listed(checked.disabled)} {off} out")
     screen.table(source_table(checked.summary))
+    if scored := checked.scored_line():
+        screen.say(scored)
     screen.say(checked.summary.majority_line())
     held = checked.examples - len(checked.failures)
     screen.say(
