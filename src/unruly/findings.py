@@ -107,6 +107,16 @@ class WeakSource:
 
 
 @dataclass(frozen=True)
+class ReadAsWindows1252:
+    """A table that is not UTF-8, and was read as what western spreadsheets write."""
+
+    kind: ClassVar[str] = "read_as_windows_1252"
+    file: str
+    line: int  # the first that is not UTF-8
+    reads: str  # what stands there then
+
+
+@dataclass(frozen=True)
 class BlankTexts:
     """Texts that hold nothing but blanks; where they are many, this is perhaps the wrong column."""
 
@@ -407,6 +417,7 @@ Finding = (
     | IdleRule
     | ExampleFailure
     | StarredKeyword
+    | ReadAsWindows1252
     | NoLabels
     | RepeatedTexts
     | LabelProblem

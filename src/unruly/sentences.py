@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import assert_never
@@ -31,6 +32,7 @@ from unruly.findings import (
     NoLabels,
     NoVotes,
     OneClassVoted,
+    ReadAsWindows1252,
     RepeatedSource,
     RepeatedTexts,
     SharesAgainstVotes,
@@ -44,6 +46,7 @@ from unruly.findings import (
     WeakSource,
     WeakWord,
 )
+from unruly.statistics import Share
 from unruly.wording import listed, plural
 
 _MOST_SHARES = 12  # in one line
@@ -104,7 +107,14 @@ def sentence(found: Finding, project: Path | None = None) -> str:
         case ExampleFailure(where=where, text=text, counter_example=counter):
             what = "matches its counter-example" if counter else "does not match its example"
             return f"{where} {what} {text!r}"
-        case BlankTexts() | RepeatedTexts() | NoLabels() | LearntFromSample() | EncoderFallback():
+        case (
+            ReadAsWindows1252()
+            | BlankTexts()
+            | RepeatedTexts()
+            | NoLabels()
+            | LearntFromSample()
+            | EncoderFallback()
+        ):
             return _about_data(found)
         case LabelNeverVoted() | NeverInConflict() | AllCovered():
             return _why_none(found)
@@ -196,7 +206,7 @@ def _about_classes(
 
 
 def _weak_source(found: WeakSource) -> str:
-    first = f"{found.source} is right on {found.accuracy} of its votes ({_how(found)})"
+    first = _right_on(found)
     if found.chance is not None:
         first += f"; chance level {found.chance:.0%}"
     elif not found.clear:
@@ -214,6 +224,28 @@ def _weak_source(found: WeakSource) -> str:
     if found.leaves is not None:
         return f"{first}. Keep it: without it, no two sources vote for {found.leaves}."
     return f"{first} or disable it."
+
+
+def measured_sentence(estimated: WeakSource, measured: Share) -> str:
+    """A source that is weak by an estimate, where its votes were checked as well: these count, in the words of any critique.
+
+    >>> weak = WeakSource("links", 90, Share(0.3, 0.2, 0.4, 90))
+    >>> measured_sentence(weak, Share(0.35, 0.25, 0.45, 80))
+    'links is right on 35.0% (25.0% to 45.0%) of its votes (measured on 80 votes): change its rules, or disable it.'
+    >>> measured_sentence(weak, Share(0.8, 0.7, 0.9, 80)).partition(", but ")[2]
+    'was estimated at 30.0% (20.0% to 40.0%): the model is wrong about it, and about documents that it decides.'
+    """
+    found = replace(estimated, accuracy=measured, measured=True, leaves=None)
+    if measured.low > estimated.accuracy.high:
+        return (
+            f"{_right_on(found)}, but was estimated at {estimated.accuracy}: the model is wrong about it, and about "
+            "documents that it decides."
+        )
+    return _weak_source(found)
+
+
+def _right_on(found: WeakSource) -> str:
+    return f"{found.source} is right on {found.accuracy} of its votes ({_how(found)})"
 
 
 def _how(found: WeakSource | WeakWord) -> str:
@@ -307,9 +339,19 @@ def _about_rules(
 
 
 def _about_data(
-    found: BlankTexts | RepeatedTexts | NoLabels | LearntFromSample | EncoderFallback,
+    found: ReadAsWindows1252
+    | BlankTexts
+    | RepeatedTexts
+    | NoLabels
+    | LearntFromSample
+    | EncoderFallback,
 ) -> str:
     match found:
+        case ReadAsWindows1252(file=file, line=line, reads=reads):
+            return (
+                f"{file} is not UTF-8: read as Windows-1252; line {line:,} then reads {reads!r}. If that looks wrong, convert "
+                "the file to UTF-8."
+            )
         case BlankTexts(blank=blank, documents=documents):
             first = (
                 f"{blank:,} of {plural(documents, 'text')} {'is' if blank == 1 else 'are'} blank"

@@ -60,6 +60,16 @@ def is_free(row):
 
 CASES = [
     case(
+        "a class in capitals",
+        "unruly.toml:9: source 'a', rule 1: 'Spam' is not a class: the classes are ham, spam; did you mean 'spam'?",
+        toml=rule('keywords = ["free"]').replace('label = "spam"', 'label = "Spam"'),
+    ),
+    case(
+        "a field by its name",
+        "unruly.toml:10: source 'a', rule 1: 'name' is not a key of field; did you mean 'column'?",
+        toml=rule('field = { name = "label", equal = "spam" }'),
+    ),
+    case(
         "missing file",
         "gone.csv",
         "there is no such file",

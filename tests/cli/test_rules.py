@@ -22,6 +22,45 @@ from unruly.project.voting import vote_split
 from unruly.votes.files import read_votes
 
 
+def test_labels_by_hand_score_the_sources(unruly: Unruly, spam: Path) -> None:
+    project = spam / "unruly.toml"
+    lines = project.read_text("utf-8").splitlines(keepends=True)
+    project.write_text(
+        "".join(line for line in lines if not line.startswith('label = "is_')), "utf-8"
+    )
+    assert "Emp. Acc." not in unruly("check", spam).out, "nothing is known of the classes"
+    rows = pl.read_csv(spam / "comments.csv")
+    voted = (
+        rows.with_row_index("id")
+        .filter(pl.col("comment").str.contains(r"(?i)\bsubscribe\b"))
+        .head(4)
+    )
+    right = ["spam", "spam", "spam", "ham"]
+    answers = [f"{own},{label}" for own, label in zip(voted["id"], right, strict=True)]
+    (spam / "labels.csv").write_text("\n".join(["id,label", *answers, "999,ham"]) + "\n")
+    done = unruly("check", spam)
+    assert done.code == 0
+    row = next(line.split() for line in done.out.splitlines() if line.split()[:1] == ["subscribe"])
+    assert row[5:] == ["3", "1", "75.0%", "30.1%", "to", "95.4%"]
+    assert "votes on documents with a label, of which labels.csv has 4" in done.out
+    assert "labels.csv: 1 label set aside: its document is not in the data (999)" in done.out
+    assert "documents with gold" not in done.out, "labels are no even sample of all documents"
+    plain = json.loads(unruly("check", spam, "--json").out)
+    assert (plain["labels"]["file"], plain["labels"]["labels"]) == ("labels.csv", 4)
+    assert plain["labels"]["problems"][0]["kind"] == "unknown_id"
+    score = next(
+        one["score"] for one in plain["summary"]["sources"] if one["source"] == "subscribe"
+    )
+    assert (score["correct"], score["incorrect"]) == (3, 1)
+
+
+def test_true_labels_of_the_data_go_before_labels_by_hand(unruly: Unruly, spam: Path) -> None:
+    before = unruly("check", spam).out
+    (spam / "labels.csv").write_text("id,label\n0,ham\n")
+    assert unruly("check", spam).out == before
+    assert json.loads(unruly("check", spam, "--json").out)["labels"] is None
+
+
 def test_the_source_table(unruly: Unruly, spam: Path) -> None:
     done = unruly("check", spam)
     assert (done.code, done.err) == (0, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import os
@@ -120,12 +121,27 @@ def test_files_from_elsewhere_are_read_and_continued(tmp_path: Path, data: bytes
     assert not again.unreadable
 
 
-def test_a_western_excel_file_is_read_and_becomes_utf8(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_a_file_of_excel_is_read_and_becomes_utf8(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "labels.csv"
-    path.write_bytes("id;label\n1;größe\n".encode("cp1252"))
+    path.write_bytes("id;label\r\n1;größe\r\n".encode(encoding))
     LabelFile.open(path).append(Answer("2", "größe"))
     assert [a.label for a in LabelFile.open(path).answers] == ["größe", "größe"]
-    path.read_text("utf-8")
+    assert path.read_bytes().startswith(
+        codecs.BOM_UTF8
+    )  # without which Excel would take it for the old one
+    assert path.read_bytes().count(b"\n") == path.read_bytes().count(b"\r\n") == 3
+
+
+def test_a_mixture_of_encodings_is_refused_before_it_is_written_for_good(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    data = "id,label\n1,größe\n".encode() + "2,größe\n".encode("cp1252")
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"labels\.csv, line 3: .* the encodings are mixed"):
+        LabelFile.open(path)
+    with pytest.raises(InputError, match="the encodings are mixed"):
+        LabelFile(path).append(Answer("3", "größe"))
+    assert path.read_bytes() == data
 
 
 @given(st.integers(1, 90))
@@ -170,7 +186,7 @@ def test_a_line_without_id_or_label_is_kept_apart(tmp_path: Path) -> None:
     ("name", "data", "message"),
     [
         ("labels.csv", b"text,label\na,b\n", "no column is called 'id'"),
-        ("labels.csv", "id,label\n1,a\n".encode("utf-16"), "UTF-16"),
+        ("labels.csv", "id,label\n1,a\n".encode("utf-16-le"), "UTF-16LE"),
         ("labels.parquet", b"PAR1", "labels are kept as CSV"),
     ],
 )

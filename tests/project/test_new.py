@@ -116,6 +116,71 @@ def test_what_cannot_become_a_project_leaves_nothing(
     assert not (tmp_path / "mine").exists()
 
 
+def data_section(folder: Path, rows: list[str], text: str | None = None) -> list[str]:
+    """The lines below [data] of a project for these rows."""
+    data = folder / "rows.csv"
+    data.write_text("\n".join(rows) + "\n")
+    new_project(folder / "mine", data, ("good", "bad"), text=text)
+    section = (folder / "mine" / "unruly.toml").read_text("utf-8").split("[data]\n")[1]
+    return section.split("\n\n")[0].splitlines()
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "ticket_id", "orderID", "Kundennr", "Auftrags-Nr.", "Bestellnummer", "key", "Case Number"]
+)  # fmt: skip
+def test_a_column_called_like_ids_is_the_id(name: str, tmp_path: Path) -> None:
+    rows = [f"K-{row},it is good {row % 3}" for row in range(9)]
+    lines = data_section(tmp_path, [f"{name},comment", *rows])
+    assert lines[2].startswith(f'id = "{name}"   # no value stands there twice')
+    assert Project.read(tmp_path / "mine").corpus().ids.to_list()[:2] == ["K-0", "K-1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("paid", "K-{}"),
+        ("valid", "{}"),
+        ("phone_number", "0170{}"),
+        ("ticket_id", "{}.5"),  # ids are strings or whole numbers
+        ("ticket_id", ""),
+    ],
+)
+def test_what_is_no_id_is_none(name: str, value: str, tmp_path: Path) -> None:
+    rows = [f"{value.format(100 + row)},it is good" for row in range(9)]
+    assert len(data_section(tmp_path, [f"{name},comment", *rows])) == 2
+
+
+def test_an_id_that_is_there_twice_far_below_is_none(tmp_path: Path) -> None:
+    rows = [f"{row},it is good" for row in [*range(21_000), 7]]
+    assert len(data_section(tmp_path, ["id,comment", *rows])) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "offered"), [("V{:03}", True), ("{}", True), ("2024-01-{:02}", False)]
+)
+def test_codes_under_another_name_are_offered(value: str, offered: bool, tmp_path: Path) -> None:
+    rows = [f"{value.format(row)},it is good" for row in range(1, 25)]
+    lines = data_section(tmp_path, ["thing,comment", *rows])
+    assert lines[2:] == (
+        ['# id = "thing"   # no value stands there twice: if it names the document, take it']
+        if offered
+        else []
+    )
+
+
+@pytest.mark.parametrize(
+    "rows", [["a,b", "1,2", "3,4"], ["text,b", "1,2"], ["when,n", "2024-01-02,1"], ["id,n", "ab12,1"]]
+)  # fmt: skip
+def test_a_table_without_texts_becomes_no_project(rows: list[str], tmp_path: Path) -> None:
+    names = rows[0].replace(",", ", ")
+    with pytest.raises(
+        InputError, match=rf"no column holds text \(columns are {names}\): add the column"
+    ):
+        data_section(tmp_path, rows)
+    assert not (tmp_path / "mine").exists()
+    assert 'text = "' + rows[0][0] in data_section(tmp_path, rows, text=rows[0].split(",")[0])[1]
+
+
 @given(
     st.lists(
         st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).map(str.strip).filter(bool),

@@ -94,7 +94,7 @@ def test_an_estimate_that_is_measured_to_be_wrong_is_called_so(upside_down: Bad)
     verdict = section_of(upside_down.page, "verdict")
     for name in ("cheer", "gloom"):
         assert re.search(
-            rf"{name} is estimated to be right on \d+\.\d% .* to be right on 100\.0% .*: the model is wrong",
+            rf"{name} is right on 100\.0% .* of its votes \(measured on .*, but was estimated at \d+\.\d% .*: the model is wrong",
             verdict,
         )
     assert "disable it" not in verdict

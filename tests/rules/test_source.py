@@ -112,6 +112,15 @@ def read(rule: Mapping[str, object]) -> Source:
         ({"label": "spam", "entity": {}}, "needs a type"),
         ({"label": "spam", "field": {"column": "a"}}, "needs one test"),
         (
+            {"label": "spam", "field": {"name": "a", "equal": 1}},
+            "'name' is not a key of field; did you mean 'column'?",
+        ),
+        (
+            {"label": "spam", "field": {"column": "a", "above": 1}},
+            "'above' is not a key of field; did you mean 'min'?",
+        ),
+        ({"label": "spam", "name": "a"}, "'name' is not a key of a rule; its keys are"),
+        (
             {"label": "spam", "field": {"part": "betwen", "keywords": ["a"]}},
             "did you mean 'between'",
         ),

@@ -14,6 +14,7 @@ from unruly.errors import InputError
 from unruly.texts.corpus import Corpus
 
 TWO = ["ham", "spam"]
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0\x90wS\xde" + bytes(range(120))
 
 
 def refused(path: Path, content: bytes, **options: object) -> str:
@@ -40,10 +41,20 @@ def refused(path: Path, content: bytes, **options: object) -> str:
         ("x.csv", b'text,n\n"two\nlines",1\nthree,2,3\n', ", line 4: 3 fields, but the header has 2"),
         ("x.csv", b"text,n\nok,1\nshort\n", ", line 3: 1 fields, but the header has 2"),
         ("x.csv", b"text,text\na,b\n", ", line 1: two columns are named 'text'"),
-        ("x.csv", b"text,n\nok,1\ncaf\xe9,2\n", ", line 3: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café,2': save it as CSV UTF-8 in your spreadsheet, or convert it: iconv"),
+        ("x.csv", b"text,n\nok,1\nf\x81r,2\n", ", line 3: byte 0x81 is not valid UTF-8; as Windows-1252 the line reads 'f\ufffdr,2', which is probably not what was meant: save it as CSV UTF-8 in your spreadsheet, or convert it from the encoding it has: iconv -f ENCODING -t UTF-8 < "),
+        ("x.csv", b"text,n\nok,1\n" + "Доброе утро,2\n".encode("cp1251"), ", line 3: byte 0xC4 is not valid UTF-8; as Windows-1252 the line reads 'Äîáðîå óòðî,2', which is probably not"),
         ("x.csv", "text,n\nü,1\n".encode() + b"caf\xe9,2\n", "the encodings are mixed: write that line again"),
         ("x.csv", b"text,n\ncaf\xe9,2\n" + "ü,1\n".encode(), "the encodings are mixed: write that line again"),
-        ("x.csv", "text,n\nok,1\n".encode("utf-16"), ", line 1: the file is in UTF-16, not UTF-8"),
+        ("x.csv", b"\xef\xbb\xbftext,n\ncaf\xe9,2\n", "the encodings are mixed: write that line again"),
+        ("x.csv", "text,n\nok,1\n".encode("utf-16-le"), ", line 1: the file is in UTF-16LE, not UTF-8: convert it, e.g. iconv -f UTF-16LE"),
+        ("x.csv", "text,n\nok,1\n".encode("utf-32"), ", line 1: the file is in UTF-32, not UTF-8"),
+        ("x.csv", "text,n\nok,1\n".encode("utf-16") + b"\x00\xd8\x00\x00", ": the file begins as UTF-16, but holds bytes that are none (00 D8"),
+        ("x.jsonl", '{"text": "a"}\n'.encode("utf-16"), ", line 1: the file is in UTF-16, not UTF-8"),
+        ("x.csv", PNG, ": this is a picture (PNG), not a table of text: export it"),
+        ("x.csv", b"PK\x03\x04\x14\x00\x08\x00" + bytes(range(256)), ": this is a ZIP archive, as .xlsx and .ods are, not a table of text"),
+        ("x.csv", bytes(range(256)) * 9, ": this is no table of text"),
+        ("x.jsonl", PNG, ": this is a picture (PNG), not a table of text"),
+        ("x.csv", b"text,n\nok,1\n" * 99 + b"caf\xe9\0,2\n", "line 199: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café\\x00,2', and there are zero bytes"),
         ("x.jsonl", b'{"text": "a"}\n{"text": "caf\xe9"}\n', ", line 2: byte 0xE9 is not valid UTF-8"),
         ("x.jsonl", b'{"text": "a"}\n\n{"text": 5}\n', ", line 3: 'text' is 5, not a string"),
         ("x.jsonl", b'{"text": "a"}\n{"text": ["b"]}\n', ", line 2: 'text' is [\"b\"], not a string"),
@@ -208,6 +219,6 @@ def test_the_command_that_mends_line_ends_works(name: str, tmp_path: Path) -> No
 
 
 def test_the_command_that_converts_a_packed_file_works(tmp_path: Path) -> None:
-    told = refused(tmp_path / "x.csv.gz", gzip.compress(b"text,n\ncaf\xe9,1\n"))
+    told = refused(tmp_path / "x.jsonl.gz", gzip.compress(b'{"text": "caf\xe9"}\n'))
     subprocess.run(told.rpartition(" convert it: ")[2], shell=True, cwd=tmp_path, check=True)
-    assert Corpus.read(tmp_path / "utf8.csv").texts.to_list() == ["café"]
+    assert Corpus.read(tmp_path / "utf8.jsonl").texts.to_list() == ["café"]

@@ -143,7 +143,7 @@ def test_a_blank_line_among_several_columns_is_none(tmp_path: Path) -> None:
 MALFORMED = [
     ("csv", b"text,n\na,1\nb,2,3\nc,3\nd\ne,5\n", {1: "3 fields", 3: "1 fields"}, "ace"),
     ("csv", b'text,n\na,1\nb "x,2\nc,3\n"d,4\ne,5\n', {1: "broken quote", 3: "broken quote"}, "ace"),
-    ("csv", b"text,n\na,1\nb\xff,2\nc,3\n", {1: "not valid UTF-8"}, "ac"),
+    ("csv", b"text,n\na,1\nb\x81,2\nc,3\n", {1: "not valid UTF-8"}, "ac"),
     ("jsonl", b'{"text":"a"}\n{"text":\n\n[1]\n{"text":"d"}\n', {1: "not JSON", 2: "a list"}, "ad"),
     ("jsonl", b'{"text":"a"}\n{"text":5}\n{"text":"c"}\n', {1: "'text' is 5, not a string"}, "ac"),
     ("jsonl", b'{"text":"a"}\n{"text":"\xff"}\n{"text":"c"}\n', {1: "not valid UTF-8"}, "ac"),

@@ -277,9 +277,6 @@ def _mend_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-_WARNED = "unruly.cli.warned"  # where a command keeps the warnings that it has shown
-
-
 def run(args: Sequence[str]) -> int:
     """Run one command line; gives its exit code, having printed at most one line of error."""
     debug = "--debug" in args[:1]
@@ -287,7 +284,7 @@ def run(args: Sequence[str]) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what libraries say to each other
             warnings.filterwarnings("always", category=UnrulyWarning)
-            warnings.showwarning = _warn
+            warnings.showwarning = _Warnings()
             return _invoke(args)
     except (KeyboardInterrupt, click.Abort):
         after = "\n" if sys.stderr.isatty() else ""  # the terminal shows ^C
@@ -346,23 +343,27 @@ def _interrupted(error: BaseException | None) -> bool:
     return False
 
 
-def _warn(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """A warning is one line, too, once for each command, and none when it is to be quiet."""
-    text = harmless("warning: " + " ".join(str(message).splitlines()))
-    context = click.get_current_context(silent=True)
-    if context is not None:
-        before: set[str] = context.meta.setdefault(_WARNED, set())
-        if context.params.get("quiet") or text in before:
+class _Warnings:
+    """Shows a warning as one line, too, once for each command, and none when it is to be quiet."""
+
+    def __init__(self) -> None:
+        self._shown: set[str] = set()
+
+    def __call__(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        text = harmless("warning: " + " ".join(str(message).splitlines()))
+        context = click.get_current_context(silent=True)  # a server's threads have none
+        if text in self._shown or (context is not None and context.params.get("quiet")):
             return
-        before.add(text)
-    click.echo(text, err=True)
+        self._shown.add(text)
+        click.echo(text, err=True)
 
 
 def _usage(error: click.ClickException) -> str:

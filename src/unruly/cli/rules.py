@@ -78,8 +78,9 @@ def new(
         listing = (classes or "").split(",")
         project = new_project(name, data, listing, text=text, label=label)
         named = "" if text else " (if it is another: --text)"
+        ids = f"; ids: {project.data.id}" if project.data.id else ""
         screen.remark(
-            f"{data}: the texts are in the column {project.data.text}{named}; "
+            f"{data}: the texts are in the column {project.data.text}{named}{ids}; "
             f"classes: {listed(project.classes)}"
         )
     screen.remark(
@@ -143,6 +144,8 @@ def check_once(path: Path, split: str, on_bad_row: str | None, screen: Screen) -
         off = "is disabled and left" if len(checked.disabled) == 1 else "are disabled and left"
         screen.say(f"{listed(checked.disabled)} {off} out")
     screen.table(source_table(checked.summary))
+    if scored := checked.scored_line():
+        screen.say(scored)
     screen.say(checked.summary.majority_line())
     held = checked.examples - len(checked.failures)
     screen.say(

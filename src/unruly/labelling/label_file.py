@@ -29,7 +29,7 @@ from typing import Self
 from unruly.errors import InputError, Where
 from unruly.files import written_whole
 from unruly.findings import UnreadableLine
-from unruly.texts.table import BOM, check_wide
+from unruly.texts.table import BOM, Encoding, whole_encoding
 
 CANNOT_TELL, SKIPPED, WITHDRAWN = "(cannot tell)", "(skipped)", "(withdrawn)"
 NO_CLASS = (CANNOT_TELL, SKIPPED, WITHDRAWN)
@@ -143,10 +143,9 @@ class LabelFile:
         if not file.exists():
             return cls(file, names=names)
         data = file.read_bytes()
-        check_wide(data[:400], str(file))
         answers: list[Answer] = []
         unreadable: list[UnreadableLine] = []
-        for line in read_lines(decoded(data), str(file), names):
+        for line in read_lines(decoded(data, str(file)), str(file), names):
             answer = Answer.of(line.cells)
             if answer is None:
                 unreadable.append(UnreadableLine(line.number, line.text))
@@ -172,8 +171,8 @@ class LabelFile:
             raise InputError(
                 "cannot write there: there is no such folder", where=Where(str(self.path))
             )
-        before = self.path.read_bytes() if self.path.exists() else b""
-        list(read_lines(decoded(before), str(self.path), self.names))  # refused where it has no end
+        before, name = self.path.read_bytes() if self.path.exists() else b"", str(self.path)
+        list(read_lines(decoded(before, name), name, self.names))  # refused where it has no end
         if not can_append(before, self.names):
             before = completed(before, self.names)
             with written_whole(self.path) as part:
@@ -351,13 +350,9 @@ def _has_content(line: str) -> bool:
     return bool(line.strip()) and not line.startswith(_CONFLICT)
 
 
-def decoded(data: bytes) -> str:
-    """UTF-8 with or without a byte order mark; else Windows-1252, as western Excel saves it."""
-    data = data.removeprefix(BOM)
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", errors="replace")
+def decoded(data: bytes, name: str = "") -> str:
+    """The text of a file, whether UTF-8, UTF-16 or Windows-1252, as western Excel saves it."""
+    return data.removeprefix(BOM).decode(whole_encoding(data, name))
 
 
 def read_lines(text: str, name: str, names: Mapping[str, str] | None = None) -> Iterator[Line]:
@@ -457,7 +452,10 @@ def can_append(data: bytes, names: Mapping[str, str]) -> bool:
 
 
 def completed(data: bytes, names: Mapping[str, str]) -> bytes:
-    """A file from elsewhere, rewritten in UTF-8 with the missing columns added; a byte order mark stays."""
+    """A file from elsewhere, rewritten in UTF-8 with the missing columns added.
+
+    A byte-order mark stays. What was in another encoding gets one: spreadsheets, which write those, need it.
+    """
     text = decoded(data)
     layout = LineLayout.of(text)
     known = layout.named(names).columns
@@ -465,7 +463,7 @@ def completed(data: bytes, names: Mapping[str, str]) -> bytes:
     rows = [record.cells for record in _records(text, "", layout.named(names)) if record.cells]
     width = len(layout.columns)
     out = io.StringIO()
-    ending = "\r\n" if b"\r\n" in data else "\n"
+    ending = "\r\n" if "\r\n" in text else "\n"
     writer = csv.writer(out, delimiter=layout.separator, lineterminator=ending)
     header = False
     for row in rows:
@@ -476,7 +474,8 @@ def completed(data: bytes, names: Mapping[str, str]) -> bytes:
             header = True
         elif not layout.is_header(row):
             writer.writerow([*row[:width], *[""] * (width - len(row)), *[""] * len(more)])
-    return (BOM if data.startswith(BOM) else b"") + out.getvalue().encode()
+    marked = data.startswith(BOM) or whole_encoding(data, "") is not Encoding.UTF_8
+    return (BOM if marked else b"") + out.getvalue().encode()
 
 
 def _mended_end(data: bytes) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -24,7 +25,7 @@ from unruly.project.project import DataFiles, Project
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
-from unruly.texts.columns import Layout, find_layout
+from unruly.texts.columns import ID_NAME, Layout, find_layout
 from unruly.texts.corpus import Corpus
 from unruly.texts.table import open_table
 from unruly.wording import listed
@@ -34,6 +35,13 @@ SHOWN = 5  # rows
 MOST_CLASSES = 40  # values of a column that may hold classes
 LEAST_EACH = 20  # rows for each of them, on average, where there are more than a few
 FEW_VALUES = 5  # numbers or texts that may be classes however few rows there are
+LONGEST_ID = 64  # characters
+_WORDS = (
+    r"\p{L}\p{L}|\p{So}"  # letters beside each other, or an emoji: a text, and no number or date
+)
+_PHONE = re.compile("phone|fax|mobil|tele?[^a-z]", re.I)  # numbers that are not of the document
+_CODE = r"^[\w.:/#-]*[0-9][\w.:/#-]*$"
+_DATE = r"^[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]|^[0-9]{1,2}:[0-9]{2}"
 
 
 def make_starter(folder: str | Path) -> Path:
@@ -79,47 +87,75 @@ class DataLook:
     path: Path
     rows: int
     columns: tuple[Column, ...]
-    text: str | None  # the column of texts: by its name, else by the length of its texts
+    text: str  # the column of texts: by its name, else by the length of its texts
     id: str | None  # the column of ids: called like one, and no value twice
+    code: str | None = None  # where there is none: another column that may hold ids, by its values
 
 
-def look_at(path: Path) -> DataLook:
-    """Read a file once: its columns, its first rows, and which column holds the texts."""
+def look_at(path: Path, text: str | None = None) -> DataLook:
+    """Read a file once: its columns, its first rows, and which column holds the texts, where nobody names it."""
     table = open_table(path)
-    try:
-        text = find_layout(table.schema, name=table.name).text
-    except UnrulyError:
-        text = None
-    layout = Layout(text or next(iter(table.schema)))
+    obvious = text
+    if text is None:
+        with suppress(UnrulyError):
+            obvious = find_layout(table.schema, name=table.name).text
+    layout = Layout(obvious or next(iter(table.schema)))
     rows = next(iter(table.batches(layout, 20_000)), None)
     frame = pl.DataFrame(schema=table.schema) if rows is None else rows.frame
     if not frame.height:
         raise InputError("there are no rows: expected one document a row", where=Where(str(path)))
-    text = text or _longest(frame)
+    strings = [name for name, kind in table.schema.items() if kind == pl.String]
+    if text is None and (obvious not in strings or not _has_words(frame[obvious])):
+        obvious = _longest(frame.select(strings))  # a name may promise more than there is
+    if obvious is None:
+        raise InputError(
+            f"no column holds text (columns are {listed(table.schema)}): add the column of the texts to be classified",
+            where=Where(str(path)),
+        )
+    others = [frame[name] for name in frame.columns if name != obvious]
+    id = next((one.name for one in others if _called_id(one.name) and _identifies(one)), None)
+    code = next((one.name for one in others if _may_be_code(one)), None)
     return DataLook(
         path,
         table.rows or 0,
-        tuple(_column(frame[name], classes=name != text) for name in table.schema),
-        text,
-        next((name for name in frame.columns if name != text and _may_be_id(frame[name])), None),
+        tuple(_column(frame[name], classes=name != obvious) for name in table.schema),
+        obvious,
+        id,
+        code if id is None else None,
     )
 
 
 def _longest(frame: pl.DataFrame) -> str | None:
-    """The column with the longest texts, which are most likely those to classify."""
-    lengths = frame.select(pl.col(pl.String).str.len_chars().mean())
-    known = [
-        (length, name)
-        for name, length in zip(lengths.columns, lengths.row(0), strict=True)
-        if length
-    ]
+    """The column with the longest texts, which are most likely those to classify; dates and ids are none."""
+    words = [one for one in frame if not _called_id(one.name) and _has_words(one)]
+    known = [(series.str.len_chars().mean(), series.name) for series in words]
     return max(known)[1] if known else None
 
 
-def _may_be_id(series: pl.Series) -> bool:
-    """Whether a column has the name of ids, and no missing or repeated value in the first rows."""
-    called = re.search(r"(?:^|[^a-zA-Z])(?:id|uuid|guid|key)$|[a-z]I[dD]$", series.name, re.I)
-    return bool(called) and not series.null_count() and series.n_unique() == len(series)
+def _has_words(series: pl.Series) -> bool:
+    return bool(series.str.contains(_WORDS).any())
+
+
+def _called_id(name: str) -> bool:
+    return bool(ID_NAME.search(name.strip())) and not _PHONE.search(name)
+
+
+def _identifies(series: pl.Series) -> bool:
+    """Whether the values are whole numbers or short strings, and none is missing or there twice."""
+    if series.null_count() or series.n_unique() < len(series):
+        return False
+    if series.dtype == pl.String:
+        return bool(series.str.len_chars().max() <= LONGEST_ID)  # type: ignore[operator]
+    return series.dtype.is_integer()
+
+
+def _may_be_code(series: pl.Series) -> bool:
+    """Whether the values could be ids, whatever the column is called: numbers, or codes with figures that are no dates."""
+    if len(series) < LEAST_EACH or _PHONE.search(series.name) or not _identifies(series):
+        return False
+    if series.dtype != pl.String:
+        return True
+    return bool(series.str.contains(_CODE).all()) and not series.str.contains(_DATE).any()
 
 
 def _column(series: pl.Series, classes: bool) -> Column:
@@ -203,25 +239,44 @@ def new_project(
     """
     if folder.exists() or folder.is_symlink():
         raise InputError(f"{folder} exists already: choose another name")
-    look = look_at(path)
-    column = text or look.text
+    look = look_at(path, text)
     named = tuple(name.strip() for name in classes if name.strip())
     if not named and label is None:
         raise InputError(_which_classes(look))
     # Refused where a column is not there, or a label is none of the classes.
-    read = Corpus.read(path, text=column, id=look.id, label=label, classes=named or None)
+    read = Corpus.read(path, text=look.text, label=label, classes=named or None)
     named = named or read.classes or ()
     there = Path(os.path.relpath(path, folder)).as_posix()
-    data = DataFiles(train=there, text=column, id=look.id, label=label)
+    id, code = (one if one and _identifies_all(read, one) else None for one in (look.id, look.code))
+    data = DataFiles(train=there, text=look.text, id=id, label=label)
     project = Project(Sources(named, tuple(map(_by_name, named))), data)
     prior = tomlkit.item(f"{named[0]} is about 1 in 3").as_string()
     hint = (
         f"# prior = {prior}   # how common the classes are, if you know: the line that helps most"
     )
     task, rest = to_toml(project).split("\n\n", 1)
+    rest = _with_id_explained(rest, look.text, id, code)
     with folder_written_whole(folder) as part:
         (part / FILE_NAME).write_text(f"{_HEADER}{task}\n{hint}\n\n{rest}", encoding="utf-8")
     return read_project(folder)
+
+
+def _identifies_all(read: Corpus, column: str) -> bool:
+    """Whether what holds for the first rows holds for all; the column may also be that of the labels."""
+    return column in read.columns.columns and _identifies(read.columns[column])
+
+
+def _with_id_explained(toml: str, text: str, id: str | None, code: str | None) -> str:
+    """The lines of [data] with a word on the id; a column that may be one is offered."""
+    if id is not None:
+        line = f"id = {tomlkit.item(id).as_string()}\n"
+        why = "no value stands there twice: labels and predictions are kept by it"
+        return toml.replace(f"\n{line}", f"\n{line.rstrip()}   # {why}\n", 1)
+    if code is not None:
+        line = f"text = {tomlkit.item(text).as_string()}\n"
+        offer = f"# id = {tomlkit.item(code).as_string()}   # no value stands there twice: if it names the document, take it"
+        return toml.replace(f"\n{line}", f"\n{line}{offer}\n", 1)
+    return toml
 
 
 def _by_name(label: str) -> Source:

@@ -245,8 +245,8 @@ class Project:
         names = {own: name for own, name in given.items() if name is not None}
         return LabelFile.open(self.folder / check_name(self.data.labels or LABELS), names)
 
-    def labels(self, corpus: Corpus) -> Labelled:
-        """The labels of the training documents `corpus`; a file that the project names must be there."""
+    def labels(self, documents: Corpus | Votes) -> Labelled:
+        """The labels of the training documents, or of the votes on them; a file that the project names must be there."""
         file = self.label_file()
         if self.data.labels is not None and not file.path.exists():
             raise ProjectError(
@@ -254,7 +254,7 @@ class Project:
                 "under [data]",
                 where=None if self.file is None else Where(str(self.file)),
             )
-        return labelled(file, corpus.ids, self.classes)
+        return labelled(file, documents.ids, self.classes)
 
     def classifier(self) -> WeakClassifier:
         """The classifier that the project asks for, not fitted yet; a prior that its method does not use is refused."""

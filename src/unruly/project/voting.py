@@ -32,6 +32,7 @@ from unruly.findings import (
     StarredKeyword,
     finding_to_plain,
 )
+from unruly.labelling.answers import Labelled, problem_lines, problems_to_plain
 from unruly.labelmodels.majority_vote import commonest_class
 from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress
@@ -186,6 +187,7 @@ class Checked:
     texts: TextCounts = field(default_factory=TextCounts)
     disabled: tuple[str, ...] = ()  # sources that are left out because the file says so
     project: Path | None = None  # where it is, for commands that name it
+    labels: Labelled | None = None  # by hand, that the sources were scored against
 
     @property
     def holds(self) -> bool:
@@ -202,7 +204,18 @@ class Checked:
         return [
             *sentences(self.findings, self.project),
             *row_remarks(self.texts.skipped, broken=self.texts.broken),
+            *(
+                problem_lines(self.labels.problems, self.labels.origin, self.project)
+                if self.labels
+                else ()
+            ),
         ]
+
+    def scored_line(self) -> str | None:
+        """What the sources were scored against, where that are labels by hand."""
+        if self.labels is None or not self.labels.labels:
+            return None
+        return f"Correct and Incorrect: votes on documents with a label, of which {self.labels.origin} has {self.labels.labels:,}"
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -214,6 +227,13 @@ class Checked:
             "texts": {**asdict(self.texts), "skipped": len(self.texts.skipped)},
             "examples": self.examples,
             "failures": [finding_to_plain(failure) for failure in self.failures],
+            "labels": None
+            if self.labels is None
+            else {
+                "file": self.labels.origin,
+                "labels": self.labels.labels,
+                "problems": problems_to_plain(self.labels.problems, self.labels.origin),
+            },
             "summary": self.summary.to_dict(),
         }
 
@@ -233,7 +253,14 @@ def check_project(
     commonest = None
     if split != "train" and voted.gold is not None and project.data.train is not None:
         commonest = commonest_class(vote_split(project, "train", progress, cache).votes)
+    by_hand = project.labels(voted.votes) if split == "train" and voted.gold is None else None
+    if by_hand is not None and not (by_hand.labels or by_hand.problems):
+        by_hand = None  # there are none yet
     summary = summarise(voted.votes, voted.gold, commonest)
+    if by_hand is not None and by_hand.labels:
+        scored = summarise(voted.votes, by_hand.numbers)
+        # Of majority vote, the share that is right would be that of the documents people were asked about.
+        summary = replace(scored, majority=summary.majority)
     return Checked(
         summary=summary,
         examples=sum(len(rule.examples) + len(rule.counter_examples) for rule in rules),
@@ -249,6 +276,7 @@ def check_project(
         texts=voted.texts,
         disabled=project.sources.disabled,
         project=project.address,
+        labels=by_hand,
     )
 
 

@@ -36,7 +36,7 @@ from unruly.report.markup import (
     share_words,
     table,
 )
-from unruly.sentences import critique_sentences, sentence
+from unruly.sentences import critique_sentences, measured_sentence, sentence
 from unruly.statistics import Share, paired_difference
 from unruly.texts.columns import counted_from_one
 from unruly.votes.majority import majority_shares
@@ -215,20 +215,11 @@ def _notes(facts: KeyFigures) -> list[str]:
 
 
 def _note(note: Note, facts: KeyFigures) -> str:
-    """A note of the fit; beside an estimate of a source what was measured, where that could be done."""
+    """A note of the fit; a source is judged by what was measured, where that could be done."""
     if isinstance(note, WeakSource):
         found = next((s for s in facts.sources if s.name == note.source), None)
         if found is not None and found.is_measured and found.measured is not None:
-            measured = found.measured
-            end = (
-                "the model is wrong about it, and about documents that it decides"
-                if measured.low > note.accuracy.high
-                else "change its rules"
-            )
-            return (
-                f"{note.source} is estimated to be right on {note.accuracy} of its votes, and measured on "
-                f"{plural(round(measured.n), 'vote')} to be right on {measured}: {end}."
-            )
+            return measured_sentence(note, found.measured)
     return " ".join(sentence(note).split("\n"))
 
 

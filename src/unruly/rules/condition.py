@@ -111,11 +111,17 @@ class Place:
         except RuleError as error:
             raise (self.error(error.message) if error.where is None else error) from None
 
-    def only(self, table: Mapping[str, object], known: Sequence[str], what: str) -> None:
-        """Refuse a key that is not known, and suggest the nearest, or list all."""
+    def only(
+        self,
+        table: Mapping[str, object],
+        known: Sequence[str],
+        what: str,
+        synonyms: Mapping[str, str] = SYNONYMS,
+    ) -> None:
+        """Refuse a key that is not known, and suggest what it is called here, the nearest, or list all."""
         for key in table:
             if key not in known:
-                meant = SYNONYMS.get(key, "")
+                meant = synonyms.get(key, "")
                 near = f"; did you mean {meant!r}?" if meant in known else suggestion(key, known)
                 hint = near or f"; its keys are {', '.join(known)}"
                 raise self.at(key).error(f"{key!r} is not a key of {what}{hint}")
@@ -126,11 +132,12 @@ class Place:
         name: str,
         known: Sequence[str],
         needed: Sequence[str] = (),
+        synonyms: Mapping[str, str] = SYNONYMS,
     ) -> tuple[Place, Mapping[str, object]]:
         """The table under the key `name`, and its place; refuses unknown keys, and a needed one that is missing."""
         here = self.at(name)
         inner = here.table(table[name])
-        here.only(inner, known, name)
+        here.only(inner, known, name, synonyms)
         for key in needed:
             if key not in inner:
                 raise here.error(f"a {name} needs {key} = ...")

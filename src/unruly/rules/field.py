@@ -15,7 +15,19 @@ import polars as pl
 
 from unruly.errors import InputError, RuleError
 from unruly.rules.column import Others
-from unruly.rules.condition import ID, TEXT, Measure, Needs, Place, Plain, Row, Span, Table, shown
+from unruly.rules.condition import (
+    ID,
+    SYNONYMS,
+    TEXT,
+    Measure,
+    Needs,
+    Place,
+    Plain,
+    Row,
+    Span,
+    Table,
+    shown,
+)
 from unruly.rules.keywords import Keywords
 from unruly.rules.pattern import Pattern
 from unruly.rules.regular_expressions import checked
@@ -191,6 +203,10 @@ _FIELD = (
     "column", "equal", "in", "min", "max", "others", "part", "words", "keywords", "pattern", "match", "ignore_case",
     "same_last_name",
 )  # fmt: skip
+_FIELD_SYNONYMS = {
+    **SYNONYMS, "name": "column", "field": "column", "key": "column", "value": "equal", "is": "equal", "values": "in",
+    "above": "min", "below": "max",
+}  # fmt: skip
 _JOIN = "\x1f"  # between the values of a pair: a character that no value has
 
 
@@ -239,7 +255,7 @@ class Field:
         cls, table: Mapping[str, object], place: Place
     ) -> Field | PartWords | SameLastName:
         """From the key `field`, a table."""
-        here, inner = place.section(table, "field", _FIELD)
+        here, inner = place.section(table, "field", _FIELD, synonyms=_FIELD_SYNONYMS)
         if "same_last_name" in inner:
             here.only(inner, ("same_last_name",), "field with same_last_name")
             if inner["same_last_name"] is not True:

@@ -36,9 +36,10 @@ TEXT_NAMES = frozenset([
     "tweet_text", "full_text", "text_content",
 ])  # fmt: skip
 
-_ID_NAME = re.compile(
-    r"(?:^|[\W_])(?i:id|uuid|guid|key)s?$|[a-z]I[dD]s?$"
-)  # never taken for texts unasked
+# Names of columns of ids, which are never taken for texts unasked: ticket_id, orderID, Kundennr., "Case Number".
+ID_NAME = re.compile(
+    r"(?:^|[\W_])(?i:id|uuid|guid|key|no|ref)s?\.?$|[a-z]I[dD]s?$|(?i:nr|nummer|number)s?\.?$"
+)
 
 
 class Remembered(str):
@@ -172,7 +173,7 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
     telling = named or worded  # "Body text" where nothing is called "body"
     if len(telling) == 1:
         return telling[0]
-    if len(strings) == 1 and not _ID_NAME.search(strings[0].strip()):
+    if len(strings) == 1 and not ID_NAME.search(strings[0].strip()):
         return strings[0]
     if len(strings) < 2:
         known = f" (columns are {listed(schema)})"

@@ -20,22 +20,31 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, Where, polars_errors
+from unruly.errors import InputError, Where, polars_errors, warn
+from unruly.findings import ReadAsWindows1252
 from unruly.progress import SILENT, Progress, stage
+from unruly.sentences import sentence
 from unruly.texts.columns import Layout
 from unruly.texts.table import (
+    BOM,
     LONGEST_RECORD,
     PIECE,
     BadRow,
+    Doubt,
+    Encoding,
+    NotUtf8,
     Pipe,
     Rows,
+    byte_order_mark,
     check_utf8,
     empty_file,
+    encoding_of,
     is_utf8,
     no_row_left,
     pieces,
     size_of,
     through,
+    windows_doubt,
 )
 
 QUOTE, NEWLINE, RETURN = 34, 10, 13
@@ -69,15 +78,46 @@ class CsvTable:
         self.source, self.name = source, str(source)
         self.separator, self.skip = separator, skip
         self.quoted = True
+        self.encoding = encoding_of(source)
+        # Rows that are not UTF-8 are bad ones; False: perhaps the whole file is in another encoding.
+        self.mixed = isinstance(source, Pipe)
         self.header: tuple[str, ...] = ()  # as the file spells it
         self.header_record = ""  # the whole line, its end included
+        while not self._surveyed(progress):
+            pass  # again, as another kind of file
+
+    @property
+    def mark(self) -> bytes:
+        """The byte-order mark of a copy in UTF-8: spreadsheets, which write the other encodings, need it."""
+        return byte_order_mark(self.source) if self.encoding is Encoding.UTF_8 else BOM
+
+    def _surveyed(self, progress: Progress) -> bool:
+        """Whether the file is what it was taken for; where it is not, it is taken for something else."""
         try:
             self._survey(progress)
         except BrokenQuote:
-            if separator != "\t":
+            if self.separator != "\t" or not self.quoted:
                 raise
             self.quoted = False  # in a TSV without quoting, a quote is a letter like any other
-            self._survey(progress)
+            return False
+        except NotUtf8 as error:
+            self._take_for_windows(error)
+            return False
+        return True
+
+    def _take_for_windows(self, error: NotUtf8) -> None:
+        """Read the file as Windows-1252. What speaks against that makes rows bad ones, or the file one to refuse."""
+        if isinstance(self.source, Pipe):
+            raise error
+        doubt = Doubt.MIXED if byte_order_mark(self.source) else windows_doubt(pieces(self.source))
+        if doubt is None:
+            self.encoding = Encoding.WINDOWS_1252
+            line = (error.where and error.where.line) or 1
+            warn(sentence(ReadAsWindows1252(self.source.name, line, error.reads)))
+        elif self.skip and doubt is not Doubt.BINARY:
+            self.mixed = True
+        else:
+            raise error.doubted(doubt)
 
     def _survey(self, progress: Progress) -> None:
         self._seen = _Survey()
@@ -90,7 +130,8 @@ class CsvTable:
                 skipped += records.skipped
             self.rows: int | None = None
         else:
-            with stage(progress, f"checking {self.source}", size_of(self.source), "bytes"):
+            size = size_of(self.source) if self.encoding is Encoding.UTF_8 else None
+            with stage(progress, f"checking {self.source}", size, "bytes"):
                 for frame, records in self._parts(progress):
                     self._see(frame)
                     skipped += records.skipped
@@ -149,7 +190,14 @@ class CsvTable:
         raise IndexError(row)
 
     def _records(self) -> CsvRecords:
-        return CsvRecords(self.source, self.separator, self.quoted, self.skip)
+        return CsvRecords(
+            self.source,
+            self.separator,
+            self.quoted,
+            self.skip,
+            encoding=self.encoding,
+            mixed=self.mixed,
+        )
 
     def _cut(self, records: Records) -> list[bytes]:
         return cut_records(records.data, self.separator, self.quoted, blank=True)
@@ -215,7 +263,7 @@ def separator_of(path: Path | Pipe) -> str:
     >>> separator_of(path)
     ';'
     """
-    start = next(pieces(path), b"").lstrip(b"\r\n")
+    start = next(pieces(path, encoding=encoding_of(path)), b"").lstrip(b"\r\n")
     header = re.sub(rb'"[^"]*"', b"", start[: start.find(b"\n") % (len(start) + 1)])
     return next((s for s in ",;\t|" if s.encode() in header), ",")
 
@@ -327,12 +375,14 @@ class CsvRecords:
     quoted: bool = True  # False: quotes are letters like any other
     skip: bool = False
     piece: int = PIECE
+    encoding: Encoding = Encoding.UTF_8
+    mixed: bool = True  # False: rows that are not UTF-8 are refused even with `skip`, as all may be in another encoding
 
     def __iter__(self) -> Iterator[Records]:
         width: int | None = None
         left, line, number = b"", 1, -1
         size = min(self.piece, SMALL_PIECE) if self.skip else self.piece
-        for data in chain(pieces(self.source, size), [b""]):
+        for data in chain(pieces(self.source, size, self.encoding), [b""]):
             buffer, last = left + data, not data
             if line == 1 and b"\n" not in buffer and b"\r" in buffer[:-1]:
                 raise self._old_line_ends()
@@ -381,8 +431,9 @@ class CsvRecords:
         lines = line + np.searchsorted(newlines, marks.starts)
         numbers = number + np.cumsum(full) - 1
         wrong = full & (fields != width)
-        if not self.skip:
+        if not (self.skip and self.mixed):
             check_utf8(buffer[: marks.end], str(self.source), line)
+        if not self.skip:
             if wrong.any():
                 at = int(np.flatnonzero(wrong)[0])
                 raise InputError(

@@ -37,7 +37,6 @@ from unruly.texts.table import (
     Pipe,
     Rows,
     Table,
-    byte_order_mark,
     ending,
     on_bad_row_of,
     open_table,
@@ -373,7 +372,7 @@ class RowWriter:
         self.own = pl.Schema(dict.fromkeys(table.schema, pl.String()))
         self.header = table.header
         if self.flat:
-            self.mark = byte_order_mark(table.source)
+            self.mark = table.mark
             self.separator = table.separator if self.form == ".csv" else self.separator
             if table.separator == self.separator and not self.defuse:
                 self.verbatim = table

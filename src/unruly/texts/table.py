@@ -1,18 +1,23 @@
 """A file of documents as the rest of the library sees it: a schema, a size, and batches of rows.
 
-The bytes of text files, plain or gzipped, are read in pieces of bounded size and must be UTF-8.
+The bytes of text files, plain or gzipped, are read in pieces of bounded size, as UTF-8. Tables also come from spreadsheets,
+which write UTF-16 with a byte-order mark, or Windows-1252 without one: `pieces` turns both into UTF-8 as it reads.
 """
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import select
+import string
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from shlex import quote
 from typing import IO, Literal, Protocol, TypeVar, get_args
@@ -32,8 +37,29 @@ LARGEST = 1 << 30  # bytes, once unpacked, of a file that cannot be read in piec
 MOMENT = 0.05  # seconds to wait for the next bytes of standard input
 LONGEST_WAIT = 0.5  # seconds until what has come of it is passed on in any case
 STANDARD_INPUT = "standard input"  # what a pipe is called in messages
-BOM = b"\xef\xbb\xbf"
-WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+BOM = codecs.BOM_UTF8
+SNIFF = 400  # bytes at the start of a file that tell its encoding
+# The first bytes of files that are often given the ending of a table.
+_BINARY = {
+    b"PK\x03\x04": "a ZIP archive, as .xlsx and .ods are",
+    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls)",
+    b"PAR1": "a Parquet file",
+    b"\x1f\x8b": "a gzip file",
+    b"\x89PNG": "a picture (PNG)",
+    b"\xff\xd8\xff": "a picture (JPEG)",
+    b"%PDF": "a PDF",
+}
+_UNDEFINED = b"\x81\x8d\x8f\x90\x9d"  # bytes that are no character in Windows-1252
+_ASCII_LETTERS = string.ascii_letters.encode()
+_HIGH_LETTERS = bytes(range(0xC0, 0x100))  # where Windows encodings keep letters beyond ASCII
+
+
+class Encoding(StrEnum):
+    """How the bytes of a file of text spell its characters, by the name that Python knows."""
+
+    UTF_8 = "utf-8"
+    UTF_16 = "utf-16"  # with a byte-order mark, which tells the order of its bytes
+    WINDOWS_1252 = "cp1252"  # western spreadsheets write it, and nothing in the file tells
 
 
 class Pipe:
@@ -54,7 +80,7 @@ class Pipe:
             if not (more := self._read()):
                 break
             first += more
-        check_wide(first, str(self))
+        _check_not_wide(first, str(self))
         self.first = first.removeprefix(BOM)
         self.mark = first[: len(first) - len(self.first)]  # the byte-order mark, where there is one
 
@@ -96,22 +122,50 @@ class Pipe:
             return False
 
 
-def pieces(source: Path | Pipe, size: int = PIECE) -> Iterator[bytes]:
-    """The bytes in order, unzipped when a file's name ends in .gz, without a byte-order mark."""
+def pieces(
+    source: Path | Pipe, size: int = PIECE, encoding: Encoding = Encoding.UTF_8
+) -> Iterator[bytes]:
+    """The text in order as UTF-8, unzipped when a file's name ends in .gz, without a byte-order mark.
+
+    Bytes of UTF-8 are passed on as they are, checked by nobody.
+    """
     if isinstance(source, Pipe):
         yield from source.pieces()
         return
-    first = True
+    own = _own_pieces(source, size)
+    first = next(own, b"")
+    if encoding is Encoding.UTF_8:
+        _check_not_wide(first, str(source))
+        first = first.removeprefix(BOM)
+    parts = chain([first] if first else [], own)
+    yield from parts if encoding is Encoding.UTF_8 else _as_utf8(parts, encoding, str(source))
+
+
+def _own_pieces(path: Path, size: int) -> Iterator[bytes]:
+    """The bytes of a file, unzipped."""
     try:
-        with gzip.open(source, "rb") if is_gzip(source) else open(source, "rb") as file:
+        with gzip.open(path, "rb") if is_gzip(path) else open(path, "rb") as file:
             while piece := file.read(size):
-                if first:
-                    check_wide(piece, str(source))
-                    piece, first = piece.removeprefix(BOM), False
                 yield piece
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise InputError(
-            "not a whole gzip file: make it again, or drop the ending .gz", where=Where(str(source))
+            "not a whole gzip file: make it again, or drop the ending .gz", where=Where(str(path))
+        ) from None
+
+
+def _as_utf8(parts: Iterable[bytes], encoding: Encoding, name: str) -> Iterator[bytes]:
+    """The same text in UTF-8; a character may be spread over two parts."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        for part in parts:
+            if text := decoder.decode(part):
+                yield text.encode()
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        wrong = error.object[error.start : error.end].hex(" ").upper()
+        raise InputError(
+            f"the file begins as {encoding.upper()}, but holds bytes that are none ({wrong}): save it again as UTF-8",
+            where=Where(name),
         ) from None
 
 
@@ -119,8 +173,7 @@ def byte_order_mark(source: Path | Pipe) -> bytes:
     """The byte-order mark of the file, which Excel needs to read UTF-8; empty if it has none."""
     if isinstance(source, Pipe):
         return source.mark
-    with gzip.open(source, "rb") if is_gzip(source) else open(source, "rb") as file:
-        return BOM if file.read(len(BOM)) == BOM else b""
+    return BOM if next(_own_pieces(source, SNIFF), b"").startswith(BOM) else b""
 
 
 def empty_file(source: Path | Pipe) -> InputError:
@@ -142,16 +195,150 @@ def check_read_whole(path: Path, size: int) -> None:
         )
 
 
-def check_wide(start: bytes, name: str) -> None:
-    """Refuse UTF-16 by its first bytes."""
-    kind = WIDE.get(start[:2])
-    if kind is None and start[:400].count(0) > len(start[:400]) // 4:
-        kind = "UTF-16"
-    if kind:
-        raise InputError(
-            f"the file is in {kind}, not UTF-8: convert it, e.g. {_convert(kind, name)}",
-            where=Where(name, 1),
+def encoding_of(source: Path | Pipe) -> Encoding:
+    """UTF-16 where the file's first bytes are its mark, else UTF-8; binary files are refused."""
+    if isinstance(source, Pipe):
+        return Encoding.UTF_8
+    return _marked_encoding(next(_own_pieces(source, SNIFF), b""), str(source))
+
+
+def whole_encoding(data: bytes, name: str) -> Encoding:
+    """The encoding of a file that is in memory; one that is none of those we read is refused.
+
+    >>> whole_encoding(b"id;label", "x.csv").name, whole_encoding(b"1;caf\\xe9", "x.csv").name
+    ('UTF_8', 'WINDOWS_1252')
+    """
+    marked = _marked_encoding(data, name)
+    if marked is Encoding.UTF_16 or is_utf8(data):
+        return marked
+    try:
+        check_utf8(data, name, 1)
+    except NotUtf8 as error:
+        if error.doubt is not None:
+            raise
+    return Encoding.WINDOWS_1252
+
+
+def _marked_encoding(start: bytes, name: str) -> Encoding:
+    """The encoding by the first bytes of a file; one that is neither UTF-8 nor marked UTF-16 is refused where they tell."""
+    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        raise _wide("UTF-32", name)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return Encoding.UTF_16
+    start = start[:SNIFF]
+    even, odd = start[::2].count(0), start[1::2].count(0)
+    if even + odd > len(start) // 4:
+        if 8 * min(even, odd) > max(even, odd):
+            raise _binary(start, name)
+        raise _wide("UTF-16LE" if odd > even else "UTF-16BE", name)
+    if even + odd and not is_utf8(start[:-3]):  # the last character may be cut
+        raise _binary(start, name)
+    return Encoding.UTF_8
+
+
+def _check_not_wide(start: bytes, name: str) -> None:
+    """Refuse UTF-16, and what is no text, by the first bytes."""
+    if _marked_encoding(start, name) is Encoding.UTF_16:
+        raise _wide("UTF-16", name)
+
+
+def _wide(kind: str, name: str) -> InputError:
+    return InputError(
+        f"the file is in {kind}, not UTF-8: convert it, e.g. {_convert(kind, name)}",
+        where=Where(name, 1),
+    )
+
+
+def _binary(start: bytes, name: str) -> InputError:
+    kind = next((kind for first, kind in _BINARY.items() if start.startswith(first)), "")
+    found = f"this is {kind}, not a table of text" if kind else "this is no table of text"
+    return InputError(
+        f"{found}: export it as CSV in UTF-8, or give the file the ending of what it is",
+        where=Where(name),
+    )
+
+
+class Doubt(StrEnum):
+    """Why bytes that are not UTF-8 are not taken for Windows-1252."""
+
+    MIXED = "mixed"  # other lines are UTF-8
+    UNDEFINED = "undefined"  # some bytes are no characters of it
+    OTHER_SCRIPT = "other script"  # it would have more accented letters than plain ones
+    BINARY = "binary"  # there are zero bytes
+
+
+def windows_doubt(parts: Iterable[bytes]) -> Doubt | None:
+    """Why a text, given in parts, that is not UTF-8 is not read as Windows-1252; None: it is.
+
+    >>> windows_doubt([b"one\\ncaf\\xe9\\n"]), windows_doubt(["ü\\n".encode(), b"caf\\xe9"]).name
+    (None, 'MIXED')
+    >>> windows_doubt(["Привет".encode("cp1251")]).name, windows_doubt([b"f\\x81r"]).name
+    ('OTHER_SCRIPT', 'UNDEFINED')
+    """
+    left, undefined, plain, high = b"", False, 0, 0
+    for part in chain(parts, [b""]):
+        if b"\0" in part:
+            return Doubt.BINARY
+        buffer = left + part
+        end = buffer.rfind(b"\n") + 1 if part and len(buffer) < LONGEST_RECORD else len(buffer)
+        left, lines = buffer[end:], buffer[:end].split(b"\n")
+        strange = [line for line in lines if not line.isascii()]
+        if any(map(is_utf8, strange)):
+            return Doubt.MIXED
+        joined = b"".join(strange)
+        undefined = undefined or _count(joined, _UNDEFINED) > 0
+        plain, high = plain + _count(joined, _ASCII_LETTERS), high + _count(joined, _HIGH_LETTERS)
+    if undefined:
+        return Doubt.UNDEFINED
+    return Doubt.OTHER_SCRIPT if high > plain else None
+
+
+def _count(data: bytes, which: bytes) -> int:
+    """How many bytes are one of these."""
+    return len(data) - len(data.translate(None, which))
+
+
+class NotUtf8(InputError):
+    """Bytes that are not UTF-8.
+
+    `reads`: what stands there in Windows-1252; `doubt`: why it is not that, as far as has been read.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        where: Where | None = None,
+        byte: int = 0,
+        reads: str = "",
+        doubt: Doubt | None = None,
+    ) -> None:
+        super().__init__(message, where=where)
+        self.byte, self.reads, self.doubt = byte, reads, doubt
+
+    @classmethod
+    def at(cls, where: Where, byte: int, reads: str, doubt: Doubt | None) -> NotUtf8:
+        """The error for the first such byte."""
+        name = where.file or ""
+        sheet = "save it as CSV UTF-8 in your spreadsheet, or " if name.endswith(".csv") else ""
+        match doubt:
+            case Doubt.MIXED:
+                then = ": other lines of the file are UTF-8, so the encodings are mixed: write that line again as UTF-8"
+            case Doubt.BINARY:
+                then = ", and there are zero bytes: is this a table of text?"
+            case Doubt.UNDEFINED | Doubt.OTHER_SCRIPT:
+                known = f"convert it from the encoding it has: {_convert('ENCODING', name)}"
+                then = f", which is probably not what was meant: {sheet}{known}"
+            case None:
+                then = f": {sheet}convert it: {_convert('WINDOWS-1252', name)}"
+        message = (
+            f"byte 0x{byte:02X} is not valid UTF-8; as Windows-1252 the line reads {reads!r}{then}"
         )
+        return cls(message, where=where, byte=byte, reads=reads, doubt=doubt)
+
+    def doubted(self, doubt: Doubt | None) -> NotUtf8:
+        """The same, when the whole file has been read."""
+        return self.at(self.where or Where(), self.byte, self.reads, doubt)
 
 
 def check_utf8(chunk: bytes, name: str, line: int) -> None:
@@ -161,7 +348,7 @@ def check_utf8(chunk: bytes, name: str, line: int) -> None:
     >>> check_utf8(b"one\\ncaf\\xe9\\n", "a.csv", 1)
     Traceback (most recent call last):
     ...
-    unruly.errors.InputError: a.csv, line 2: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café': save it as CSV UTF-8 in your spreadsheet, or convert it: iconv -f WINDOWS-1252 -t UTF-8 < a.csv > utf8.csv
+    unruly.texts.table.NotUtf8: a.csv, line 2: byte 0xE9 is not valid UTF-8; as Windows-1252 the line reads 'café': save it as CSV UTF-8 in your spreadsheet, or convert it: iconv -f WINDOWS-1252 -t UTF-8 < a.csv > utf8.csv
     """
     if chunk.isascii():
         return
@@ -184,23 +371,13 @@ def is_utf8(chunk: bytes) -> bool:
     return True
 
 
-def _not_utf8(chunk: bytes, at: int, name: str, line: int) -> InputError:
+def _not_utf8(chunk: bytes, at: int, name: str, line: int) -> NotUtf8:
     start = chunk.rfind(b"\n", 0, at) + 1
     stop = chunk.find(b"\n", at)
     words = chunk[max(start, at - 20) : min(stop if stop >= 0 else len(chunk), at + 20)]
+    where = Where(name, line + chunk.count(b"\n", 0, at))
     reads = words.decode("cp1252", "replace").strip()
-    rest = chunk[at:].split(b"\n")[1:]
-    mixed = not chunk[:at].isascii() or any(not t.isascii() and is_utf8(t) for t in rest)
-    sheet = "save it as CSV UTF-8 in your spreadsheet, or " if name.endswith(".csv") else ""
-    remedy = (
-        "other lines of the file are UTF-8, so the encodings are mixed: write that line again as UTF-8"
-        if mixed
-        else f"{sheet}convert it: {_convert('WINDOWS-1252', name)}"
-    )
-    return InputError(
-        f"byte 0x{chunk[at]:02X} is not valid UTF-8; as Windows-1252 the line reads {reads!r}: {remedy}",
-        where=Where(name, line + chunk.count(b"\n", 0, at)),
-    )
+    return NotUtf8.at(where, chunk[at], reads, windows_doubt([chunk]))
 
 
 def _convert(kind: str, name: str) -> str:
