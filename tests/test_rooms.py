@@ -19,7 +19,7 @@ ROOMS = [
     "files",
     "progress",
     "html",
-    "options",
+    "settings",
     "prior",
     "statistics",
     "ledger",

@@ -10,13 +10,13 @@ from unruly.denoising.balance import ASSUMED_LABELS, Balance, from_labels, vote_
 from unruly.denoising.em import Task, expectation_maximisation
 from unruly.denoising.fit import _task, _vote_bias, denoise
 from unruly.denoising.regression import CrossFitting, content_folds
-from unruly.denoising.settings import Settings
 from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.features.lsa import Lsa
 from unruly.findings import BalanceOrigin, ClassBalance, ClassesWithoutVotes, SharesAgainstVotes
 from unruly.ledger import GoldUse, Use
 from unruly.prior import StatedBalance, parse_prior
+from unruly.settings import Settings
 from unruly.statistics import softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes

@@ -13,8 +13,8 @@ from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.paper import attention, cotraining, inference, networks, training_set
 from unruly.paper.cotraining import cotrain
-from unruly.paper.settings import PaperSettings
 from unruly.paper.training_set import moments
+from unruly.settings import PaperSettings
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,10 @@ from unruly.paper.inference import CoTrained, one_thread
 from unruly.paper.losses import likelihood_loss, self_training_loss, total_loss, without_tiny
 from unruly.paper.networks import Adam, Networks, Shape
 from unruly.paper.selection import Best, Valid, calibrated, hold_out, judge_for, set_aside
-from unruly.paper.settings import PaperSettings
 from unruly.paper.temporal_ensemble import TemporalEnsemble
 from unruly.paper.training_set import Batch, TrainingSet, make_batch, prepare
 from unruly.progress import SILENT, Progress, stage
+from unruly.settings import PaperSettings
 from unruly.statistics import Float32
 from unruly.texts.columns import UNKNOWN
 from unruly.votes.votes import Votes

@@ -16,14 +16,13 @@ from unruly.files import check_name
 from unruly.labelling.answers import Labelled, labelled, problem_lines, problems_to_plain
 from unruly.labelling.label_file import FILE_NAME as LABELS
 from unruly.labelling.label_file import LabelFile
-from unruly.model.settings import MethodSettings, settings_for
-from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance, parse_prior, unused_by_paper
 from unruly.progress import SILENT, Progress
 from unruly.project import FILE_NAME, SAMPLE, SPLITS
 from unruly.rules.matching import VoteCache
 from unruly.rules.similar import descriptions_of
 from unruly.rules.sources import Sources
+from unruly.settings import MethodSettings, PaperSettings, settings_for
 from unruly.texts.columns import UNKNOWN, gold_column, names_classes, text_named_by
 from unruly.texts.corpus import Corpus
 from unruly.texts.frame_table import files_of
