@@ -32,7 +32,7 @@ from unruly.report.sources import (
     weights_chart,
 )
 from unruly.statistics import Share
-from unruly.votes.agreement import count_pairs
+from unruly.votes.summary import count_pairs
 from unruly.votes.votes import Votes
 
 HISTORY = tuple(Epoch(n, 1 / n, 2 / n, 0.1, 3 / n, 0, 0.5 + n / 99, n == 7) for n in range(1, 10))
