@@ -217,7 +217,7 @@ def test_soft_votes_count_by_their_shares() -> None:
 
 
 def test_a_thousand_labels_are_no_worse_than_a_classifier_on_those_alone() -> None:
-    from unruly.denoising.hand_labels import fit_hand_labels
+    from unruly.project.worth import fit_hand_labels
 
     features, votes, truth = drawn(2500, [0.6, 0.6], signal=0.5)
     clean = np.where(np.arange(2500) < 1000, truth, -1)
