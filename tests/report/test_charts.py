@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from unruly.html import Chart, figure
 from unruly.learner import Epoch
 from unruly.report.accuracy import (
     by_votes_chart,
@@ -19,7 +20,6 @@ from unruly.report.accuracy import (
     noise_chart,
 )
 from unruly.report.facts import Facts
-from unruly.report.markup import Chart, figure
 from unruly.report.page import training_curves
 from unruly.report.sources import (
     MOST_SOURCES,
