@@ -27,8 +27,7 @@ from unruly.project.project import (
     check_classes,
     data_keys,
 )
-from unruly.project.toml_editing import toml_item
-from unruly.project.toml_table import Table, found_as
+from unruly.project.toml import Table, found_as, toml_item
 from unruly.rules.condition import Space
 from unruly.rules.regular_expressions import Allowance
 from unruly.rules.similar import (

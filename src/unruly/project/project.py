@@ -191,7 +191,7 @@ class Project:
 
     def inputs(self) -> tuple[Path, ...]:
         """The files that the project reads: its own, its data, people's labels, and whatever else `unruly.toml` names."""
-        from unruly.project.toml_table import Table
+        from unruly.project.toml import Table
 
         named = [self.data.train, self.data.valid, self.data.test, self.data.labels or LABELS]
         if self.file is not None:
@@ -227,7 +227,7 @@ class Project:
             raise error.located(where) from error.__cause__
 
     def _line_of(self, where: Where | None) -> Where | None:
-        from unruly.project.toml_table import Table
+        from unruly.project.toml import Table
 
         if self.file is None or where is None or where.rule is None:
             return None
@@ -259,7 +259,7 @@ class Project:
         """The classifier that the project asks for, not fitted yet; a prior that its method does not use is refused."""
         from unruly.features.registry import encoder_from
         from unruly.model.weak_classifier import WeakClassifier
-        from unruly.project.toml_table import Table
+        from unruly.project.toml import Table
 
         if self.method == "paper" and parse_prior(self.prior, self.classes) is not None:
             where = None if self.file is None else Table.read(self.file).where("task", "prior")
