@@ -28,7 +28,7 @@ from unruly.denoising import em
 from unruly.denoising.balance import right_vote_shares, vote_shares
 from unruly.denoising.behaviour import Behaviour
 from unruly.denoising.fit import denoise
-from unruly.denoising.settings import Settings
+from unruly.settings import Settings
 from unruly.statistics import Float64, softmax
 from unruly.votes.sparse import SparseVotes
 

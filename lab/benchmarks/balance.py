@@ -33,12 +33,12 @@ from sklearn.linear_model import LogisticRegression
 from _options import wrench_parser
 from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
-from unruly.denoising.settings import Settings
 from unruly.features.cache import FeatureCache
 from unruly.features.encoder import Features
 from unruly.features.registry import encoder_from
 from unruly.labelling.sampling import draw
 from unruly.prior import StatedBalance
+from unruly.settings import Settings
 from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes

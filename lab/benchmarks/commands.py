@@ -23,9 +23,9 @@ import polars as pl
 
 from tickets import CLASSES, RULES, tickets
 from unruly.denoising.fit import denoise
-from unruly.denoising.settings import Settings
 from unruly.features.registry import encoder_from
 from unruly.project.project import Project
+from unruly.settings import Settings
 
 TEXT = "hello, the parcel is late, please help"
 

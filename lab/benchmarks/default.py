@@ -47,11 +47,11 @@ from balance import (
 )
 from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
-from unruly.denoising.settings import Settings
 from unruly.features.cache import FeatureCache
 from unruly.features.registry import encoder_from
 from unruly.labelmodels.matrix_completion import MatrixCompletion
 from unruly.model.evaluation import calibration_error, confusion, f1_scores
+from unruly.settings import Settings
 from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes

@@ -24,9 +24,8 @@ from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from _options import wrench_parser
-from unruly.features.lsa import EIGHT_BITS, Lsa
+from unruly.features.lsa import EIGHT_BITS, Axes, Lsa
 from unruly.features.ngrams import Terms
-from unruly.features.projection import Axes
 from unruly.texts.corpus import Corpus
 
 SETS = ("imdb", "yelp", "agnews", "youtube")

@@ -34,13 +34,13 @@ from unruly.denoising.balance import ASSUMED_LABELS, STATED_LABELS, Balance, vot
 from unruly.denoising.behaviour import evidence
 from unruly.denoising.em import Posteriors, Task, expectation_maximisation, pooled
 from unruly.denoising.regression import CrossFitting, content_folds
-from unruly.denoising.settings import Settings
 from unruly.features.cache import FeatureCache
 from unruly.features.encoder import view_of
 from unruly.features.lsa import Lsa
 from unruly.features.registry import encoder_from
 from unruly.features.stack import EncoderStack
 from unruly.findings import BalanceOrigin
+from unruly.settings import Settings
 from unruly.statistics import log_softmax, sample_rows, softmax
 from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus

@@ -22,7 +22,7 @@ import numpy as np
 
 from _options import wrench_parser
 from unruly.features.cache import FeatureCache
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly_lab.bench.datasets import Dataset, folder_of
 from unruly_lab.bench.paper_figures import known
 from unruly_lab.bench.runs import GIVEN

@@ -26,8 +26,8 @@ from _options import wrench_parser
 from unruly.features.cache import FeatureCache
 from unruly.paper.cotraining import Epochs, cotrain
 from unruly.paper.inference import CoTrained
-from unruly.paper.settings import ATTENTIONS, PaperSettings
 from unruly.paper.training_set import prepare
+from unruly.settings import ATTENTIONS, PaperSettings
 from unruly.texts.columns import UNKNOWN
 from unruly_lab.bench.datasets import Dataset, Split, folder_of
 from unruly_lab.bench.runs import GIVEN

@@ -23,7 +23,7 @@ from balance import with_labels as labelled
 from unruly.denoising import em
 from unruly.denoising.behaviour import Behaviour, redundancy_discount, source_behaviour
 from unruly.denoising.fit import denoise
-from unruly.denoising.settings import Settings
+from unruly.settings import Settings
 from unruly.statistics import Float64
 from unruly.votes.sparse import SparseVotes
 

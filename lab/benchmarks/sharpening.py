@@ -46,9 +46,9 @@ from unruly.denoising import em, fit
 from unruly.denoising.balance import Balance
 from unruly.denoising.behaviour import evidence, source_behaviour
 from unruly.denoising.marginals import EXACT, match_marginals
-from unruly.denoising.settings import Settings
 from unruly.learner import with_labels as labelled
 from unruly.progress import SILENT, Progress
+from unruly.settings import Settings
 from unruly.statistics import softmax
 
 Real = NDArray[np.float64]

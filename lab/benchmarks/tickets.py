@@ -33,11 +33,11 @@ from balance import (
 )
 from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
-from unruly.denoising.settings import Settings
 from unruly.features.registry import encoder_from
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.settings import Settings
 from unruly.texts.corpus import Corpus
 
 CLASSES = ("billing", "bug", "delivery", "praise")

@@ -39,8 +39,8 @@ from unruly.features.encoder import Block, Features
 from unruly.learner import Learner
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.paper.cotraining import cotrain
-from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT
+from unruly.settings import PaperSettings
 from unruly.votes.votes import Votes
 from unruly_lab.bench.datasets import folder_of
 from unruly_lab.bench.runs import GIVEN

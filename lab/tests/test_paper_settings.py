@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from unruly.errors import SettingsError
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly_lab.paper_settings import QUICK, best_settings
 
 

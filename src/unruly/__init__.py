@@ -6,7 +6,6 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from unruly.denoising.settings import Settings as Settings
     from unruly.errors import UnrulyError as UnrulyError
     from unruly.features.encoder import TextSpace as TextSpace
     from unruly.labelmodels.dawid_skene import DawidSkene as DawidSkene
@@ -19,13 +18,14 @@ if TYPE_CHECKING:
     from unruly.model.evaluation import vote_agreement as vote_agreement
     from unruly.model.weak_classifier import WeakClassifier as WeakClassifier
     from unruly.model.weak_classifier import load as load
-    from unruly.paper.settings import PaperSettings as PaperSettings
     from unruly.project.project import Project as Project
     from unruly.rules.function import labeling_function as labeling_function
     from unruly.rules.function import rule as rule
     from unruly.rules.source import Rule as Rule
     from unruly.rules.source import Source as Source
     from unruly.rules.sources import Sources as Sources
+    from unruly.settings import PaperSettings as PaperSettings
+    from unruly.settings import Settings as Settings
     from unruly.texts.corpus import Corpus as Corpus
     from unruly.votes.votes import Votes as Votes
 
@@ -36,7 +36,7 @@ _HOMES = {
     "Corpus": "unruly.texts.corpus",
     "Rule": "unruly.rules.source",
     "Source": "unruly.rules.source",
-    "Settings": "unruly.denoising.settings",
+    "Settings": "unruly.settings",
     "Sources": "unruly.rules.sources",
     "Project": "unruly.project.project",
     "rule": "unruly.rules.function",
@@ -50,7 +50,7 @@ _HOMES = {
     "MatrixCompletion": "unruly.labelmodels.matrix_completion",
     "OneCoin": "unruly.labelmodels.dawid_skene",
     "WeightedVote": "unruly.labelmodels.majority_vote",
-    "PaperSettings": "unruly.paper.settings",
+    "PaperSettings": "unruly.settings",
     "TextSpace": "unruly.features.encoder",
     "Votes": "unruly.votes.votes",
     "WeakClassifier": "unruly.model.weak_classifier",

@@ -17,8 +17,8 @@ from tests.cli.conftest import FIT, Unruly, command_line
 
 from unruly.cli.fit import check_typed, fit, setting_options, typed_settings
 from unruly.errors import InputError, ProjectError
-from unruly.model.settings import SETTINGS
 from unruly.project.project import Project
+from unruly.settings import SETTINGS
 
 
 def test_the_summary_has_all_that_it_promises(unruly: Unruly, spam: Path) -> None:

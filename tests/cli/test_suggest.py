@@ -11,10 +11,9 @@ import pytest
 from tests.cli.conftest import Unruly
 
 from unruly.model.suggestions import RuleSuggestion
-from unruly.project.decisions import read_refused
 from unruly.project.file import parse_project
 from unruly.project.project import Project
-from unruly.project.suggestions import _places
+from unruly.project.suggestions import _places, read_refused
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule
 from unruly.statistics import wilson

@@ -14,7 +14,6 @@ from tests.cli.conftest import Unruly
 from tests.prompts.stand_in import StandIn
 
 from unruly.errors import InputError, RuleError
-from unruly.project.decisions import read_refused
 from unruly.project.project import Project
 from unruly.project.proposals import (
     LanguageModel,
@@ -25,7 +24,7 @@ from unruly.project.proposals import (
     contested,
     language_model,
 )
-from unruly.project.suggestions import Suggestions
+from unruly.project.suggestions import Suggestions, read_refused
 from unruly.prompts.answers import Completion
 from unruly.prompts.asking import RetryPolicy, Stop
 from unruly.rules import Keywords, Pattern

@@ -17,9 +17,9 @@ from unruly.denoising.accuracy import (
 from unruly.denoising.balance import Balance
 from unruly.denoising.em import expectation_maximisation
 from unruly.denoising.fit import _task, denoise
-from unruly.denoising.settings import Settings
 from unruly.findings import BalanceOrigin
 from unruly.prior import StatedBalance
+from unruly.settings import Settings
 from unruly.statistics import softmax
 
 

@@ -13,11 +13,11 @@ from unruly.denoising.balance import ASSUMED_LABELS, Balance, right_vote_shares,
 from unruly.denoising.behaviour import Behaviour, source_behaviour
 from unruly.denoising.em import Task, _first_targets, expectation_maximisation, pooled
 from unruly.denoising.regression import CrossFitting, content_folds
-from unruly.denoising.settings import Settings
 from unruly.features.encoder import Features
 from unruly.findings import BalanceOrigin
 from unruly.labelmodels.majority_vote import MajorityVote
 from unruly.progress import Silent
+from unruly.settings import Settings
 from unruly.statistics import softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes

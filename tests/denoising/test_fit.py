@@ -10,13 +10,13 @@ from unruly.denoising.balance import Balance, from_labels, vote_shares
 from unruly.denoising.em import Task, expectation_maximisation
 from unruly.denoising.fit import _task, _vote_bias, denoise
 from unruly.denoising.regression import CrossFitting, content_folds
-from unruly.denoising.settings import Settings
 from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.features.lsa import Lsa
 from unruly.findings import BalanceOrigin, ClassBalance, ClassesWithoutVotes, SharesAgainstVotes
 from unruly.ledger import GoldUse, Use
 from unruly.prior import StatedBalance, parse_prior
+from unruly.settings import Settings
 from unruly.statistics import softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
@@ -198,7 +198,8 @@ def test_votes_as_the_stated_balance_are_the_votes_shares() -> None:
 def test_a_source_that_is_often_wrong_does_not_make_its_class_common() -> None:
     rng = np.random.default_rng(0)
     truth = (rng.random(2000) < 0.2).astype(int)
-    features = Features.from_array(truth[:, None] + rng.normal(0, 0.4, (2000, 3)))
+    noisy = truth[:, None] + rng.normal(0, 0.4, (2000, 3))
+    features = Features.from_array(noisy.astype(np.float32))
     good = np.where(rng.random((2000, 2)) < 0.4, truth[:, None], -1)
     noise = np.where(rng.random(2000) < 0.4, 1, -1)  # says 1 on anything
     votes = Votes.from_array(np.column_stack([good, noise]))
@@ -228,7 +229,7 @@ def test_soft_votes_count_by_their_shares() -> None:
 
 
 def test_a_thousand_labels_are_no_worse_than_a_classifier_on_those_alone() -> None:
-    from unruly.denoising.hand_labels import fit_hand_labels
+    from unruly.project.worth import fit_hand_labels
 
     features, votes, truth = drawn(2500, [0.6, 0.6], signal=0.5)
     clean = np.where(np.arange(2500) < 1000, truth, -1)

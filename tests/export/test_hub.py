@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Unruly
 
-from unruly.export.hub import Destination
+from unruly.export.folder import Destination
 
 pytest.importorskip("huggingface_hub")
 TOKEN = "hf_of_nobody"

@@ -12,8 +12,7 @@ from sklearn.exceptions import NotFittedError
 from unruly.errors import InputError
 from unruly.features.cache import FeatureCache
 from unruly.features.custom import PrecomputedFeatures
-from unruly.features.lsa import Lsa
-from unruly.features.projection import Projected
+from unruly.features.lsa import Lsa, Projected
 from unruly.features.registry import AllowedEncoders
 from unruly.features.stack import EncoderStack, Encoding
 from unruly.features.static import Static

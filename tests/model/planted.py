@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.model.weak_classifier import WeakClassifier
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly.votes.votes import Votes
 
 WORDS = (("lovely", "song", "great", "voice"), ("subscribe", "channel", "click", "link"))

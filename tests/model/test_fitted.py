@@ -20,7 +20,7 @@ from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.statistics import sample_rows
 from unruly.texts.corpus import text_digests
-from unruly.votes.agreement import count_pairs
+from unruly.votes.summary import count_pairs
 
 
 @given(st.lists(st.text(max_size=30), max_size=20), st.lists(st.text(max_size=30), max_size=20))

@@ -18,7 +18,6 @@ from tests.denoising.planted import drawn, skewed
 from tests.model.planted import WORDS, planted, quick, texts
 
 import unruly
-from unruly.denoising.settings import Settings
 from unruly.errors import InputError, SettingsError
 from unruly.features.cache import FeatureCache
 from unruly.features.encoder import Features
@@ -26,10 +25,10 @@ from unruly.labelling.answers import Labelled
 from unruly.ledger import Use
 from unruly.model.evaluation import GoldScorer, VotesScored, vote_agreement
 from unruly.model.weak_classifier import WeakClassifier
-from unruly.paper.settings import PaperSettings
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
+from unruly.settings import PaperSettings, Settings
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 

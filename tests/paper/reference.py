@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from tests.paper.reference import Trace, algorithm_1
 from unruly.features.encoder import Features
 from unruly.learner import check_labels
 from unruly.paper.cotraining import Epochs, _reliability, cotrain
-from unruly.paper.settings import ABLATIONS, PaperSettings
 from unruly.paper.training_set import prepare
+from unruly.settings import ABLATIONS, PaperSettings
 from unruly.votes.votes import Votes
 
 M, D, EPOCHS = 3, 5, 6

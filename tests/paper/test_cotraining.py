@@ -17,8 +17,8 @@ from unruly.paper.classifier import _LOOK, LiveRows, LiveUnits, Part
 from unruly.paper.cotraining import cotrain
 from unruly.paper.inference import CoTrained
 from unruly.paper.selection import sharpness
-from unruly.paper.settings import ABLATIONS, PaperSettings
 from unruly.progress import Silent
+from unruly.settings import ABLATIONS, PaperSettings
 from unruly.votes.votes import Votes
 
 SHORT = PaperSettings(epochs=25, hidden=16, attention="voters")

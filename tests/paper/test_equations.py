@@ -21,13 +21,13 @@ from unruly.paper.attention import (
     sum_by_source,
 )
 from unruly.paper.classifier import Classifier
+from unruly.paper.cotraining import Adam, Networks, Shape
 from unruly.paper.denoiser import Attended, attend, contested, denoiser_step, rule_scores
 from unruly.paper.losses import likelihood_loss, self_training_loss, total_loss, without_tiny
-from unruly.paper.networks import Adam, Networks, Shape
 from unruly.paper.pseudo_labels import majority_labels, pseudo_labels
 from unruly.paper.selection import sharpness
-from unruly.paper.settings import PaperSettings
 from unruly.paper.temporal_ensemble import TemporalEnsemble
+from unruly.settings import PaperSettings
 from unruly.statistics import softmax
 from unruly.votes.sparse import SparseVotes
 

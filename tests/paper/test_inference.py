@@ -20,7 +20,7 @@ from unruly.ledger import GoldUse, Use
 from unruly.paper import inference
 from unruly.paper.cotraining import cotrain
 from unruly.paper.inference import CoTrained, combine
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly.votes.votes import Votes
 
 

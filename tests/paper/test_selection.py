@@ -13,7 +13,7 @@ from unruly.features.encoder import Features
 from unruly.ledger import GoldUse, Use
 from unruly.paper.cotraining import cotrain
 from unruly.paper.selection import Best, hold_out
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly.votes.votes import Votes
 
 

@@ -11,10 +11,10 @@ from tests.paper.test_cotraining import SHORT, planted
 
 from unruly.errors import InputError
 from unruly.features.encoder import Features
-from unruly.paper import attention, cotraining, inference, networks, training_set
+from unruly.paper import attention, cotraining, inference, training_set
 from unruly.paper.cotraining import cotrain
-from unruly.paper.settings import PaperSettings
 from unruly.paper.training_set import moments
+from unruly.settings import PaperSettings
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,9 @@ def test_working_in_parts_changes_nothing(
     features, votes, _ = planted(n=90)
     whole = cotrain(features, votes, settings)
     expected = whole.heads(features, votes)
-    for module in (training_set, inference, cotraining, networks):
+    for module in (training_set, inference, cotraining):
         monkeypatch.setattr(module, "_CHUNK", 7)
+    monkeypatch.setattr(cotraining, "_UPDATED", 7)
     monkeypatch.setattr(attention, "_NUMBERS", 7 * settings.hidden)
     parts = cotrain(features, votes, settings)
     for name, values in whole.arrays().items():

@@ -17,7 +17,7 @@ from unruly.project.editing import ProjectText, write_edit
 from unruly.project.file import parse_project
 from unruly.project.new import make_starter
 from unruly.project.project import Project
-from unruly.project.toml_editing import toml_value
+from unruly.project.toml import toml_value
 from unruly.rules.condition import AllOf, Not
 from unruly.rules.keywords import Keywords
 from unruly.rules.pattern import Pattern

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from unruly.denoising.settings import Settings
 from unruly.errors import ProjectError, RuleError, UnrulyError
-from unruly.paper.settings import PaperSettings
 from unruly.project.project import DataFiles, Project
+from unruly.settings import PaperSettings, Settings
 
 TEXT = """\
 [task]

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unruly.errors import InputError
-from unruly.paper.settings import PaperSettings
 from unruly.project.file import to_toml
 from unruly.project.new import make_starter
 from unruly.project.project import DataFiles, EncoderSpec, Project
@@ -21,6 +20,7 @@ from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.rules.tools import Length
+from unruly.settings import PaperSettings
 
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).filter(
     lambda word: word.strip() != ""

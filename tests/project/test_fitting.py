@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from unruly.model.weak_classifier import WeakClassifier
-from unruly.paper.settings import PaperSettings
 from unruly.project.new import make_starter
 from unruly.project.project import DataFiles, Project
+from unruly.settings import PaperSettings
 
 
 @dataclass

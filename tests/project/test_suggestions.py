@@ -1,11 +1,32 @@
-"""What suggestions are judged by: the votes, with a stand-in for a class that has none."""
+"""Suggestions: what they are judged by, what an accepted one does to the file, and that refusals are remembered."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import polars as pl
+import pytest
 
-from unruly.project.suggestions import REST, with_stand_in
+from unruly.errors import InputError
+from unruly.model.critique import DisableSource, DropWord, MergeSource, Remedy
+from unruly.model.suggestions import Refused
+from unruly.project.editing import ProjectText, write_edit
+from unruly.project.new import make_starter
+from unruly.project.project import Project
+from unruly.project.suggestions import (
+    REFUSED,
+    REST,
+    Refusal,
+    edited,
+    read_refused,
+    refusal_from_plain,
+    refusal_to_plain,
+    refuse,
+    with_stand_in,
+    write_refused,
+)
 from unruly.votes.votes import ABSTAIN, Votes
 
 
@@ -24,3 +45,63 @@ def test_a_stand_in_leaves_partial_and_missing_votes_as_they_are() -> None:
     assert joined.matrix[:, 2].tolist() == [ABSTAIN, ABSTAIN, 2]
     assert joined.agrees(np.array([1, 1, 1]))[0, 0]  # "a or b" is right where the class is b
     assert joined.unasked["asked"].tolist() == [True, False, False]
+
+
+REFUSALS: tuple[Refusal, ...] = (
+    Refused("späm", {"keywords": ["ca\u2028sh\n"]}),
+    DropWord("money", 1, "cash"),
+    DisableSource("link"),
+    MergeSource("link", "money"),
+)
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_a_refusal_survives_json_and_the_file(refusal: Refusal, tmp_path: Path) -> None:
+    assert refusal_from_plain(json.loads(json.dumps(refusal_to_plain(refusal)))) == refusal
+    refuse(tmp_path, [refusal])
+    refuse(tmp_path, [*REFUSALS, refusal])  # each once
+    assert len(read_refused(tmp_path)) == 4
+    assert all(one in read_refused(tmp_path) for one in REFUSALS)
+    write_refused(tmp_path, [])
+    assert read_refused(tmp_path) == ()
+
+
+def test_remedies_are_written(tmp_path: Path) -> None:
+    folder = make_starter(tmp_path / "spam")
+
+    def applied(remedy: Remedy) -> Project:
+        before = ProjectText.read(folder)
+        return write_edit(before, edited(before.text, remedy))
+
+    assert applied(DisableSource("link")).sources.disabled == ("link",)
+    project = applied(DropWord("money", 1, "cash"))
+    assert "cash" not in project.sources.words()
+    assert "money" in project.sources.words()
+    merged = applied(MergeSource("money", "my_things"))
+    assert "money" not in merged.sources.names
+    assert "money" in merged.sources.words()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff",
+        b'{"kind": "rule", "label": "spam"}',
+        b'{"kind": "rule", "label": "spam", "condition": "cash"}',
+        b'{"kind": "rule", "label": 1, "condition": {}}',
+        b'{"kind": "drop_word", "source": "a", "rule": "one", "word": "song"}',
+        b'{"kind": "drop_word", "source": "a", "rule": 1}',
+        b'{"kind": "disable_source", "source": ""}',
+        b'{"kind": "burn_source", "source": "a"}',
+    ],
+)
+def test_a_line_that_is_no_refusal_is_named(line: bytes, tmp_path: Path) -> None:
+    first = b'\xef\xbb\xbf{"kind": "disable_source", "source": "a"}\r\n\r\n'
+    (tmp_path / REFUSED).write_bytes(first)
+    assert read_refused(tmp_path) == (DisableSource("a"),)
+    (tmp_path / REFUSED).write_bytes(first + line + b"\n")
+    with pytest.raises(InputError, match=r"refused.jsonl, line 3: not a refused suggestion"):
+        read_refused(tmp_path)

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from unruly.html import Chart, figure
 from unruly.learner import Epoch
 from unruly.report.accuracy import (
     by_votes_chart,
@@ -19,7 +20,6 @@ from unruly.report.accuracy import (
     noise_chart,
 )
 from unruly.report.facts import Facts
-from unruly.report.markup import Chart, figure
 from unruly.report.page import training_curves
 from unruly.report.sources import (
     MOST_SOURCES,
@@ -32,7 +32,7 @@ from unruly.report.sources import (
     weights_chart,
 )
 from unruly.statistics import Share
-from unruly.votes.agreement import count_pairs
+from unruly.votes.summary import count_pairs
 from unruly.votes.votes import Votes
 
 HISTORY = tuple(Epoch(n, 1 / n, 2 / n, 0.1, 3 / n, 0, 0.5 + n / 99, n == 7) for n in range(1, 10))

@@ -64,7 +64,7 @@ def test_everything_is_undone_and_redone_after_a_restart(
 
 
 def test_a_refusal_is_undone_after_a_restart(workspace: Workspace, folder: Path) -> None:
-    from unruly.project.decisions import NewRule, Place, read_refused
+    from unruly.project.suggestions import NewRule, Place, read_refused
 
     workspace.refuse(NewRule(Rule("spam", Keywords(["cash"])), Place("cash", None)))
     again = Workspace(folder)

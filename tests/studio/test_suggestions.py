@@ -9,7 +9,7 @@ import pytest
 from tests.studio.conftest import client_of
 
 from unruly.model.critique import DisableSource
-from unruly.project.decisions import read_refused
+from unruly.project.suggestions import read_refused
 from unruly.studio.app import Studio
 from unruly.studio.workspace import Workspace
 

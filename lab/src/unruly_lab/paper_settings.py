@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from unruly.errors import SettingsError
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly.wording import did_you_mean
 
 # "Hyper parameters setting for the best accuracy" (appendix), and p.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lab.tests.bench.handmade import outcome
 
 from unruly.errors import InputError
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly_lab.bench.paper_figures import DEFAULTS, RANGES, SEARCH_TRIALS, Chosen, Ranges
 from unruly_lab.bench.runs import Run
 from unruly_lab.bench.trials import (

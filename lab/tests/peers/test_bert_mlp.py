@@ -13,7 +13,7 @@ from lab.tests.peers.planted_task import planted_task, right, same_twice, select
 
 from unruly.errors import InputError, SettingsError
 from unruly.features.encoder import Block, Features
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly_lab.peers.bert_mlp import BertMlp, Mlp, denoised, majority, supervised
 from unruly_lab.peers.labels import hard_targets, majority_labels, share
 from unruly_lab.peers.systems import Documents

@@ -14,7 +14,7 @@ from unruly.features.encoder import Features
 from unruly.labelmodels.label_model import LabelModel
 from unruly.labelmodels.majority_vote import majority_vote
 from unruly.paper.cotraining import cotrain
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly.votes.votes import Votes
 from unruly_lab.peers.denoiser_alone import DenoiserAlone
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unruly.features.encoder import Features
 from unruly.learner import Gold
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly_lab.peers import mean_teacher, neuralqpp, westclass

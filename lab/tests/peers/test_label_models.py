@@ -17,7 +17,7 @@ from lab.tests.peers.planted_task import planted_task, right, same_twice
 
 from unruly.labelmodels.label_model import LabelModel
 from unruly.labelmodels.majority_vote import commonest_class
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly.votes.votes import Votes
 from unruly_lab.peers import label_models
 from unruly_lab.peers.denoiser_alone import DenoiserAlone

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lab.tests.peers.planted_task import planted_task, trained
 
 from unruly.errors import InputError
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly.votes.votes import Votes
 from unruly_lab.peers.labels import (
     clean_used,

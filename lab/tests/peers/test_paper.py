@@ -9,7 +9,7 @@ import pytest
 from lab.tests.peers.planted_task import planted_task, right, same_twice, selected, trained
 
 from unruly.paper.cotraining import cotrain
-from unruly.paper.settings import ABLATIONS, PaperSettings
+from unruly.settings import ABLATIONS, PaperSettings
 from unruly_lab.peers import paper as papers_method
 from unruly_lab.peers.labels import share
 from unruly_lab.peers.paper import PapersMethod

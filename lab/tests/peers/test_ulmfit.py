@@ -19,8 +19,8 @@ from lab.tests.peers.planted_task import (
 
 from unruly.errors import InputError, SettingsError
 from unruly.learner import Gold
-from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT
+from unruly.settings import PaperSettings
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly_lab.peers.language_model import LanguageTraining

@@ -36,14 +36,14 @@ from unruly.cli.options import (
 from unruly.cli.screen import Screen, table_of
 from unruly.errors import InputError, Where
 from unruly.files import TABLES, check_not_input
-from unruly.model.settings import SETTINGS, options_of_others
 from unruly.progress import Timed
 from unruly.project import SAMPLE
+from unruly.settings import SETTINGS, options_of_others
 
 if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
-    from unruly.options import Option
     from unruly.project.project import FittedProject, Project
+    from unruly.settings import Option
 
 
 _TYPED = "unruly.settings"  # where the command's context keeps them

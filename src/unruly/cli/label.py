@@ -288,8 +288,8 @@ def unused(path: Path) -> Path:
 def options_of(model: WeakClassifier, project: Project) -> list[str]:
     """The options that make `unruly fit` of a project fit as this model was fitted, as far as its file tells them."""
     from unruly.features.registry import plain_spec
-    from unruly.model.settings import settings_for
     from unruly.prior import parse_prior
+    from unruly.settings import settings_for
 
     found: list[str] = []
     own = project.classifier()

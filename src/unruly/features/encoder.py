@@ -33,7 +33,7 @@ from unruly.wording import listed
 
 if TYPE_CHECKING:
     from unruly.features.cache import FeatureCache
-    from unruly.features.projection import Projected
+    from unruly.features.lsa import Projected
 
 State = Mapping[str, Any]  # what an encoder is saved as: plain JSON values, and arrays
 TEXT = "text"

@@ -30,7 +30,7 @@ from unruly.statistics import sample_rows
 from unruly.texts.corpus import Corpus, text_digests
 
 if TYPE_CHECKING:
-    from unruly.features.projection import Projected
+    from unruly.features.lsa import Projected
 
 SAMPLE = 512  # documents that a block's scale is measured on
 FORMAT = 5  # 5: values and arrays in place of folders, no masks

@@ -32,8 +32,8 @@ from unruly.model.summary import FitSummary
 from unruly.rules.keywords import Keywords
 from unruly.rules.sources import Sources
 from unruly.statistics import Share, sample_rows, wilson
-from unruly.votes.agreement import Pairs, count_pairs
 from unruly.votes.sparse import SparseVotes
+from unruly.votes.summary import Pairs, count_pairs
 from unruly.votes.votes import ABSTAIN, Votes
 
 # Thresholds of what is reported: round numbers, none of which has a part in the model. What followed the advice was

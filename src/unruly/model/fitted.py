@@ -27,11 +27,11 @@ from unruly.model.inputs import (
 )
 from unruly.model.predictions import Predictions
 from unruly.model.saved_rules import SavedRules
-from unruly.model.settings import MethodSettings
 from unruly.model.summary import FitSummary
 from unruly.prior import StatedBalance
 from unruly.progress import SILENT, Progress
 from unruly.rules.sources import Sources
+from unruly.settings import MethodSettings
 from unruly.texts.columns import UNKNOWN, remembered
 from unruly.texts.columns import without_text as blank
 from unruly.texts.corpus import Corpus, digest_numbers, text_digests

@@ -42,12 +42,11 @@ from unruly.model.inputs import (
     votes_of,
 )
 from unruly.model.saved_rules import SavedRules
-from unruly.model.settings import MethodSettings
 from unruly.model.summary import FitSummary, summarise
-from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance, unused_by_paper
 from unruly.progress import SILENT, Progress
 from unruly.rules.matching import given_up
+from unruly.settings import MethodSettings, PaperSettings
 from unruly.statistics import sample_rows
 from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus

@@ -41,9 +41,9 @@ from unruly.files import written_whole
 from unruly.learner import Learner
 from unruly.model.fitted import Fitted, Neighbourhood, TrainedLabels
 from unruly.model.saved_rules import AllowedRules, SavedRules
-from unruly.model.settings import SETTINGS
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
+from unruly.settings import SETTINGS
 from unruly.wording import near_file
 
 FORMAT = 6  # 6: what votes add to the log-odds is called log_likelihoods

@@ -27,7 +27,12 @@ from unruly.model.fitted import Fitted, ModelInputs, digests_of
 from unruly.model.inputs import Documents, Labels, check_rows, labels_of
 from unruly.model.predictions import Predictions, checked_container, contained
 from unruly.model.saved_rules import SavedRules
-from unruly.model.settings import (
+from unruly.model.storage import Functions
+from unruly.model.summary import FitSummary
+from unruly.prior import parse_prior
+from unruly.progress import SILENT, Progress, usual_progress
+from unruly.rules.sources import Sources
+from unruly.settings import (
     MethodSettings,
     changed,
     deep_parameters,
@@ -35,11 +40,6 @@ from unruly.model.settings import (
     shown,
     split_parameters,
 )
-from unruly.model.storage import Functions
-from unruly.model.summary import FitSummary
-from unruly.prior import parse_prior
-from unruly.progress import SILENT, Progress, usual_progress
-from unruly.rules.sources import Sources
 from unruly.texts.columns import remembered
 from unruly.texts.frame_table import files_of
 from unruly.votes.votes import Votes

@@ -6,7 +6,8 @@ denoiser         Eq. 3, the denoiser's own prediction, and its gradient
 classifier       Eq. 4, the neural classifier, and its gradient
 losses           Eqs. 5 to 8
 temporal_ensemble   the target of self-training
-cotraining       Algorithm 1
+cotraining       Algorithm 1, and Adam
 inference        both heads' answers made one
-settings         its hyper-parameters
+
+Its hyper-parameters are `unruly.settings.PaperSettings`.
 """

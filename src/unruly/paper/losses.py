@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly.statistics import Float32, log_softmax
 
 _TINY = 1e-30  # arithmetic on numbers near the end of float32 is a hundred times slower

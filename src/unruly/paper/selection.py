@@ -22,7 +22,7 @@ from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.learner import Gold, check_labels
 from unruly.paper.inference import CoTrained
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly.statistics import log_softmax
 from unruly.texts.columns import UNKNOWN
 from unruly.votes.votes import Votes

@@ -18,7 +18,7 @@ from unruly.learner import Gold, check_features
 from unruly.paper.attention import cast, even_split, outcomes, sum_by_source
 from unruly.paper.denoiser import Attended, contested
 from unruly.paper.pseudo_labels import majority_labels, pseudo_labels
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly.statistics import Float32, log_softmax
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import ABSTAIN, Votes

@@ -18,7 +18,9 @@ from unruly.errors import ProjectError, Where
 from unruly.files import written_whole
 from unruly.project.file import parse_project, project_file
 from unruly.project.project import Project
-from unruly.project.toml_editing import (
+from unruly.project.toml import (
+    Place,
+    Table,
     add_items,
     block,
     cut,
@@ -30,7 +32,6 @@ from unruly.project.toml_editing import (
     set_key,
     toml_pairs,
 )
-from unruly.project.toml_table import Place, Table
 from unruly.rules.similar import description_to_plain
 from unruly.rules.source import Rule, Source, rule_to_plain, source_to_plain
 from unruly.wording import did_you_mean, listed, plural

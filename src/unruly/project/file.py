@@ -17,7 +17,6 @@ from tomlkit.items import Table as TomlTable
 
 from unruly.errors import ProjectError, SettingsError, UnrulyError, Where
 from unruly.files import written_whole
-from unruly.model.settings import SETTINGS, options_of_others
 from unruly.prior import StatedBalance, parse_prior
 from unruly.project import FILE_NAME
 from unruly.project.project import (
@@ -28,8 +27,7 @@ from unruly.project.project import (
     check_classes,
     data_keys,
 )
-from unruly.project.toml_editing import toml_item
-from unruly.project.toml_table import Table, found_as
+from unruly.project.toml import Table, found_as, toml_item
 from unruly.rules.condition import Space
 from unruly.rules.regular_expressions import Allowance
 from unruly.rules.similar import (
@@ -40,6 +38,7 @@ from unruly.rules.similar import (
 )
 from unruly.rules.source import Source, source_from_plain, source_to_plain
 from unruly.rules.sources import Sources
+from unruly.settings import SETTINGS, options_of_others
 from unruly.wording import did_you_mean, near_file
 
 SECTIONS = ("task", "data", "source", "encoder", "train")

@@ -16,14 +16,13 @@ from unruly.files import check_name
 from unruly.labelling.answers import Labelled, labelled, problem_lines, problems_to_plain
 from unruly.labelling.label_file import FILE_NAME as LABELS
 from unruly.labelling.label_file import LabelFile
-from unruly.model.settings import MethodSettings, settings_for
-from unruly.paper.settings import PaperSettings
 from unruly.prior import StatedBalance, parse_prior, unused_by_paper
 from unruly.progress import SILENT, Progress
 from unruly.project import FILE_NAME, SAMPLE, SPLITS
 from unruly.rules.matching import VoteCache
 from unruly.rules.similar import descriptions_of
 from unruly.rules.sources import Sources
+from unruly.settings import MethodSettings, PaperSettings, settings_for
 from unruly.texts.columns import UNKNOWN, gold_column, names_classes, text_named_by
 from unruly.texts.corpus import Corpus
 from unruly.texts.frame_table import files_of
@@ -192,7 +191,7 @@ class Project:
 
     def inputs(self) -> tuple[Path, ...]:
         """The files that the project reads: its own, its data, people's labels, and whatever else `unruly.toml` names."""
-        from unruly.project.toml_table import Table
+        from unruly.project.toml import Table
 
         named = [self.data.train, self.data.valid, self.data.test, self.data.labels or LABELS]
         if self.file is not None:
@@ -228,7 +227,7 @@ class Project:
             raise error.located(where) from error.__cause__
 
     def _line_of(self, where: Where | None) -> Where | None:
-        from unruly.project.toml_table import Table
+        from unruly.project.toml import Table
 
         if self.file is None or where is None or where.rule is None:
             return None
@@ -260,7 +259,7 @@ class Project:
         """The classifier that the project asks for, not fitted yet; a prior that its method does not use is refused."""
         from unruly.features.registry import encoder_from
         from unruly.model.weak_classifier import WeakClassifier
-        from unruly.project.toml_table import Table
+        from unruly.project.toml import Table
 
         if self.method == "paper" and parse_prior(self.prior, self.classes) is not None:
             where = None if self.file is None else Table.read(self.file).where("task", "prior")

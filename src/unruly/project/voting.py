@@ -37,7 +37,7 @@ from unruly.labelmodels.majority_vote import commonest_class
 from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
-from unruly.project.toml_table import Table
+from unruly.project.toml import Table
 from unruly.prompts.asking import Asked, Plan, Stop
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import VoteCache

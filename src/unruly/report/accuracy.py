@@ -15,17 +15,20 @@ from unruly.html import (
     OTHER,
     SOFT,
     THIRD,
+    Chart,
     Frame,
+    board,
     count_ticks,
     dot,
     label,
     legend,
     line,
+    percent,
     percent_ticks,
     rect,
+    share_words,
 )
 from unruly.learner import Heads
-from unruly.report.markup import Chart, board, percent, share_words
 from unruly.statistics import Share, wilson
 from unruly.votes.majority import majority_shares
 from unruly.votes.votes import Votes

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.html import escape
+from unruly.html import HUES, badge, escape, lacking, paragraph, percent, section
 from unruly.labelmodels.majority_vote import majority_vote
 from unruly.learner import Heads
-from unruly.report.markup import HUES, badge, lacking, paragraph, percent, section
 from unruly.votes.majority import majority_classes
 from unruly.votes.provenance import Match
 from unruly.votes.votes import ABSTAIN, Votes

@@ -34,7 +34,7 @@ from unruly.report.sources import SourceFacts, Weights, source_facts, source_wei
 from unruly.report.verdict import Removal, removals
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
-from unruly.votes.agreement import Pairs, count_pairs
+from unruly.votes.summary import Pairs, count_pairs
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural
 

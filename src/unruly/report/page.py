@@ -18,12 +18,22 @@ from unruly.html import (
     SOFT,
     THIRD,
     WIDTH,
+    Chart,
     Frame,
     count_ticks,
     escape,
+    figure,
+    figure_or,
+    lacking,
     legend,
     line,
+    paragraph,
+    percent,
     picture,
+    section,
+    share_words,
+    side_by_side,
+    table,
 )
 from unruly.labelling.answers import Labelled
 from unruly.learner import Epoch
@@ -39,18 +49,6 @@ from unruly.report.accuracy import (
 )
 from unruly.report.documents import documents_section
 from unruly.report.facts import Facts, gather
-from unruly.report.markup import (
-    Chart,
-    figure,
-    figure_or,
-    lacking,
-    paragraph,
-    percent,
-    section,
-    share_words,
-    side_by_side,
-    table,
-)
 from unruly.report.sources import SourceFacts, agreement_map, bubble_chart, weights_chart
 from unruly.report.verdict import advice_section, verdict_section
 from unruly.texts.corpus import Corpus

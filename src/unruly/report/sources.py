@@ -19,22 +19,25 @@ from unruly.html import (
     OTHER,
     SOFT,
     WIDTH,
+    Chart,
     Frame,
+    board,
     diamond,
     dot,
     label,
     legend,
     line,
+    percent,
     percent_ticks,
     rect,
     ring,
+    share_words,
     text_width,
 )
 from unruly.learner import Heads
 from unruly.model.summary import FitSummary, SourceLine
-from unruly.report.markup import Chart, board, percent, share_words
 from unruly.statistics import Share, posterior_share, wilson
-from unruly.votes.agreement import Pairs
+from unruly.votes.summary import Pairs
 from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened
 

@@ -21,13 +21,8 @@ from unruly.findings import (
     WeakSource,
     WeakWord,
 )
-from unruly.html import escape
-from unruly.labelmodels.majority_vote import class_wins
-from unruly.ledger import Use
-from unruly.model.critique import CONFLICT, REPEATS, THIN
-from unruly.model.evaluation import Evaluation, Part
-from unruly.model.suggestions import LEAST
-from unruly.report.markup import (
+from unruly.html import (
+    escape,
     listed,
     paragraph,
     percent,
@@ -36,6 +31,11 @@ from unruly.report.markup import (
     share_words,
     table,
 )
+from unruly.labelmodels.majority_vote import class_wins
+from unruly.ledger import Use
+from unruly.model.critique import CONFLICT, REPEATS, THIN
+from unruly.model.evaluation import Evaluation, Part
+from unruly.model.suggestions import LEAST
 from unruly.sentences import critique_sentences, measured_sentence, sentence
 from unruly.statistics import Share, paired_difference
 from unruly.texts.columns import counted_from_one

@@ -19,7 +19,7 @@ from unruly.files import written_whole
 from unruly.labelling.label_file import Answer
 
 if TYPE_CHECKING:  # it imports scipy, which the first page does without
-    from unruly.project.decisions import Refusal
+    from unruly.project.suggestions import Refusal
 
 MOST_STEPS = 200  # that can be undone
 
@@ -166,7 +166,7 @@ class History:
 def _plain(step: Step) -> dict[str, Any]:
     plain = {"step": type(step).__name__, **asdict(step)}
     if isinstance(step, RefusedStep):
-        from unruly.project.decisions import refusal_to_plain
+        from unruly.project.suggestions import refusal_to_plain
 
         plain["refused"] = refusal_to_plain(step.refused)
     if isinstance(step, LabelStep):
@@ -186,7 +186,7 @@ def _read(path: Path) -> Step | None:
                 pair = (tuple(map(_answer, plain.pop(name))) for name in ("before", "after"))
                 return LabelStep(plain.pop("what"), *pair, **plain)
             case "RefusedStep":
-                from unruly.project.decisions import refusal_from_plain
+                from unruly.project.suggestions import refusal_from_plain
 
                 return RefusedStep(plain["what"], refusal_from_plain(plain["refused"]))
             case "PresetStep":

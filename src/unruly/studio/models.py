@@ -22,11 +22,22 @@ from numpy.typing import NDArray
 
 from unruly.errors import InputError
 from unruly.files import written_whole
-from unruly.html import MODEL, OTHER, Frame, count_ticks, dot, legend, line, percent_ticks
+from unruly.html import (
+    MODEL,
+    OTHER,
+    Chart,
+    Frame,
+    count_ticks,
+    dot,
+    legend,
+    line,
+    percent,
+    percent_ticks,
+    share_words,
+)
 from unruly.model.summary import FitSummary
 from unruly.progress import SILENT, Progress
 from unruly.project.project import FittedProject
-from unruly.report.markup import Chart, percent, share_words
 from unruly.rules.matching import VoteCache, entry_key
 from unruly.statistics import Share, sample_rows
 from unruly.studio.state import ModelAnswers, State

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from unruly.errors import RuleError, UnrulyError, Where
 from unruly.project.file import rule_space
-from unruly.project.toml_table import Table
+from unruly.project.toml import Table
 from unruly.rules.classifier import Classifier
 from unruly.rules.function import Function
 from unruly.rules.matching import Matcher, MatchFrame, matches_on

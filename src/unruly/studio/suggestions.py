@@ -39,8 +39,7 @@ from unruly.wording import plural
 if TYPE_CHECKING:  # they import scipy, which the first page does without
     from unruly.model.critique import Remedy
     from unruly.model.suggestions import RuleSuggestion
-    from unruly.project.decisions import Edit, NewRule
-    from unruly.project.suggestions import Suggestions
+    from unruly.project.suggestions import Edit, NewRule, Suggestions
     from unruly.studio.app import PageRequest, Routes, Studio
 
 
@@ -166,7 +165,7 @@ class Advisor:
         raise InputError("this suggestion is no longer open: search again")
 
     def _decide(self, work: Workspace, number: int, edit: Edit, accepted: bool) -> str:
-        from unruly.project.decisions import edited
+        from unruly.project.suggestions import edited
 
         step: Step = (
             work.edit(f"accepted: {edit}", edited(work.state.text, edit))

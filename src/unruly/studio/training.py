@@ -37,12 +37,12 @@ from unruly.studio.workspace import Workspace
 from unruly.wording import plural
 
 if TYPE_CHECKING:  # models and reports import scipy, which the first page does without
+    from unruly.html import Chart
     from unruly.model.explanation import Explanation
     from unruly.model.summary import FitSummary
     from unruly.model.weak_classifier import WeakClassifier
     from unruly.project.difference import Difference
     from unruly.report.facts import CountedOn, KeyFigures
-    from unruly.report.markup import Chart
     from unruly.report.verdict import Verdict
     from unruly.studio.app import PageRequest, Routes, Studio
 
@@ -426,7 +426,7 @@ def show(studio: Studio, request: PageRequest) -> Response:
 
 def charts(studio: Studio, request: PageRequest) -> Response:
     """The verdict and the charts, loaded after the page."""
-    from unruly.report.markup import figure
+    from unruly.html import figure
 
     trainer = studio.trainer
     found = trainer.workspace.state.once("live report", lambda: live_report(trainer))

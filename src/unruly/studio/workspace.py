@@ -56,7 +56,7 @@ from unruly.wording import free_name, listed, plural
 
 if TYPE_CHECKING:  # they import scipy, which the first page does without
     from unruly.labelling.sampling import Question
-    from unruly.project.decisions import Edit
+    from unruly.project.suggestions import Edit
 
 Noted = TypeVar("Noted", bound=Step)
 EXPORTS = "exports.json"
@@ -280,7 +280,7 @@ class Workspace:
 
     def refuse(self, edit: Edit) -> RefusedStep:
         """Do not suggest a rule or a remedy again; can be undone."""
-        from unruly.project.decisions import refusal_of, refuse
+        from unruly.project.suggestions import refusal_of, refuse
 
         with self._lock:
             step = RefusedStep(f"declined: {edit}", refusal_of(edit))
@@ -380,7 +380,7 @@ class Workspace:
         if isinstance(step, LabelStep):
             self._append(step.before if back else step.after)
         elif isinstance(step, RefusedStep):
-            from unruly.project.decisions import read_refused, write_refused
+            from unruly.project.suggestions import read_refused, write_refused
 
             others = [one for one in read_refused(self.folder) if one != step.refused]
             write_refused(self.folder, others if back else [*others, step.refused])

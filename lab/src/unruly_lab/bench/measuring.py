@@ -20,9 +20,9 @@ from unruly import __version__
 from unruly.errors import InputError
 from unruly.learner import Gold
 from unruly.model.evaluation import calibration_error, confusion, f1_scores, macro_f1
-from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT, Progress
 from unruly.project.project import Project
+from unruly.settings import PaperSettings
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 from unruly_lab.bench.datasets import Dataset, Folder, Split

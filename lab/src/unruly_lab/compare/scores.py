@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from unruly.features.encoder import Features
 from unruly.model.evaluation import f1_scores
 from unruly.paper.selection import hold_out, sharpness
-from unruly.paper.settings import PaperSettings
+from unruly.settings import PaperSettings
 from unruly.statistics import Share, wilson
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly_lab.peers.label_models import TIE

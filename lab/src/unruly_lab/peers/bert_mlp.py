@@ -27,9 +27,9 @@ from unruly.errors import InputError, SettingsError
 from unruly.features.encoder import Features
 from unruly.learner import Gold
 from unruly.ledger import GoldUse
-from unruly.paper.settings import PaperSettings
 from unruly.paper.training_set import moments, standardised
 from unruly.progress import SILENT, Progress, stage
+from unruly.settings import PaperSettings
 from unruly_lab.peers.labels import (
     clean_used,
     denoised_labels,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from unruly.ledger import GoldUse, Use
-from unruly.model.settings import MethodSettings
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.progress import SILENT, Progress
+from unruly.settings import MethodSettings
 from unruly_lab.peers.systems import Documents, Proba, TrainingData
 
 

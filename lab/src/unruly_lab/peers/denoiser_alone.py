@@ -14,8 +14,8 @@ from unruly.labelmodels.dawid_skene import learned_prior
 from unruly.labelmodels.label_model import Prior, as_votes, distinct_votes, likeliest, stated_prior
 from unruly.paper.cotraining import cotrain
 from unruly.paper.inference import CoTrained
-from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT, Progress
+from unruly.settings import PaperSettings
 from unruly.votes.votes import Votes
 
 

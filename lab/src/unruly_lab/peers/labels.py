@@ -13,8 +13,8 @@ from unruly.learner import Gold, check_labels
 from unruly.ledger import GoldUse, Use
 from unruly.paper.cotraining import cotrain
 from unruly.paper.inference import CoTrained
-from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT, Progress
+from unruly.settings import PaperSettings
 from unruly.texts.columns import UNKNOWN
 from unruly_lab.peers.networks import BestEpoch
 from unruly_lab.peers.systems import TrainingData

@@ -8,8 +8,8 @@ import numpy as np
 
 from unruly.ledger import GoldUse
 from unruly.paper.inference import CoTrained
-from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT, Progress
+from unruly.settings import PaperSettings
 from unruly_lab.peers.label_models import break_ties
 from unruly_lab.peers.labels import all_used, paper_learner
 from unruly_lab.peers.systems import Documents, Proba, TrainingData

@@ -36,8 +36,8 @@ from torch.nn import functional as F
 from unruly.errors import InputError, SettingsError
 from unruly.learner import Gold
 from unruly.ledger import GoldUse
-from unruly.paper.settings import PaperSettings
 from unruly.progress import SILENT, Progress, stage
+from unruly.settings import PaperSettings
 from unruly_lab.peers.labels import clean_used, denoised_labels, majority_labels
 from unruly_lab.peers.language_model import (
     BETAS,

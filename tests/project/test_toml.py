@@ -1,4 +1,4 @@
-"""A TOML file that knows its lines."""
+"""A TOML file that knows its lines: reading and scanning; its edits are tested through `editing`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unruly.errors import ProjectError
-from unruly.project.toml_table import Place, Table, lines_of
+from unruly.project.toml import Place, Table, lines_of
 
 TEXT = """\
 [task]
