@@ -8,6 +8,7 @@
     right       by accuracy, and by the discount for repetition: the product's
     each        each vote weighted by its own probability of being right, and the discount
     documents   the posterior of each class, summed over documents with a vote for it
+    shrunk      the product's, accuracies shrunk towards that of all votes as if each source had cast ten more
 All but the first two are renewed in every round. Cases are those of balance.py. Accuracy in percent on training documents with
 nothing stated, and half the summed difference to the true shares, in points; mean over seeds, which draw the folds. Then how many
 cases lie below the better of majority vote and balanced regression by more than a standard error, and by how many points together.
@@ -32,6 +33,7 @@ from unruly.settings import Settings
 from unruly.statistics import Float64, softmax
 from unruly.votes.sparse import SparseVotes
 
+SHRINKAGE = 10.0  # votes
 Estimate = Callable[[SparseVotes, Float64, Behaviour], Float64]
 
 
@@ -58,6 +60,19 @@ def each_vote(votes: SparseVotes, scores: Float64, behaviour: Behaviour) -> Floa
     )
 
 
+def shrunk(votes: SparseVotes, scores: Float64, behaviour: Behaviour) -> Float64:
+    """By accuracies that are shrunk towards that of all votes, and the discount."""
+    own = behaviour.log_likelihoods[votes.source, votes.outcome]
+    earned = softmax(scores[votes.row] - own)[np.arange(len(own)), votes.outcome]
+    cast = np.bincount(votes.source, minlength=votes.k)
+    of_all = earned.sum() / max(len(earned), 1)
+    accuracy = (np.bincount(votes.source, earned, votes.k) + SHRINKAGE * of_all) / (
+        cast + SHRINKAGE
+    )
+    weight = accuracy * behaviour.discount
+    return normalised(np.bincount(votes.outcome, weight[votes.source], votes.m))
+
+
 def documents(votes: SparseVotes, scores: Float64, _: Behaviour) -> Float64:
     """Documents with a vote for a class, by its posterior."""
     return normalised((softmax(scores) * (votes.counts() > 0)).sum(axis=0))
@@ -70,6 +85,7 @@ ESTIMATES: dict[str, Estimate] = {
     "right": right_vote_shares,
     "each": each_vote,
     "documents": documents,
+    "shrunk": shrunk,
 }
 
 

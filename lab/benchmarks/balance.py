@@ -101,8 +101,12 @@ def main() -> None:
 
 def bar(row: dict[str, Any]) -> float:
     """The better baseline, less a standard error."""
-    best = max(row["MV"], row["MVbal→LR"])
-    return float(best - np.sqrt(best * (100 - best) / row["documents"]))
+    return less_an_error(max(row["MV"], row["MVbal→LR"]), row["documents"])
+
+
+def less_an_error(accuracy: float, documents: int) -> float:
+    """An accuracy in percent, less its standard error."""
+    return float(accuracy - np.sqrt(accuracy * (100 - accuracy) / documents))
 
 
 def line(row: dict[str, Any]) -> str:

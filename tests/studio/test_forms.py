@@ -320,7 +320,9 @@ def test_a_form_has_or_keeps_every_key_of_a_kind(
 ) -> None:
     here = Place(lambda keys: Where(), ("a", "b"), Path())
     allowed: set[str] = set()
-    monkeypatch.setattr(Place, "only", lambda here, table, known, what, synonyms=None: allowed.update(known))
+    monkeypatch.setattr(
+        Place, "only", lambda here, table, known, what, synonyms=None: allowed.update(known)
+    )
     tables: list[dict[str, object]] = [{}, {"probabilities": {}}]  # which columns take other keys
     for inner in tables if kind.inner else ["a"]:
         with contextlib.suppress(UnrulyError):
