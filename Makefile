@@ -2,7 +2,8 @@
 # the demo needs the library and a few extras; tests, linting and benchmarks need the lab as well.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Python compiles what it imports, when it imports it: compiling all of torch first takes a minute and more.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
 .PHONY: demo lab test lint bench docs tree path clean
 

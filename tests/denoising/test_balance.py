@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,13 +53,25 @@ def test_right_votes_by_hand() -> None:
 
 
 def test_a_vote_is_judged_without_its_own_evidence() -> None:
-    votes = SparseVotes.of(Votes.from_array([[0], [1]]))
+    votes = SparseVotes.of(Votes.from_array([[0], [1], [1]]))
     rates = np.array([[[0.8, 0.2], [0.2, 0.8]]])
     behaviour = Behaviour(rates, np.ones(1))
-    text = np.log(np.array([[0.5, 0.5], [0.9, 0.1]]))
+    text = np.log(np.array([[0.5, 0.5], [0.9, 0.1], [0.7, 0.3]]))
     scores = text + evidence(votes, behaviour.log_likelihoods)
     bare = right_vote_shares(votes, text, Behaviour(BLIND[:1], np.ones(1)))
     assert right_vote_shares(votes, scores, behaviour) == pytest.approx(bare)
+
+
+def test_a_partial_vote_counts_only_where_no_whole_vote_stands() -> None:
+    """The second source says "b or c" of both documents; the first has a whole vote on the first of them."""
+    votes = Votes.from_array([[0, 1], [-1, 1]], classes=["a", "b", "c"])
+    soft = {votes.sources[1]: np.array([[0, 0.5, 0.5]] * 2, np.float32)}
+    sparse = SparseVotes.of(replace(votes, soft=soft))
+    scores = np.log(np.array([[0.6, 0.2, 0.2], [0.1, 0.6, 0.3]]))
+    found = right_vote_shares(sparse, scores, Behaviour(np.full((2, 3, 3), 1 / 3), np.ones(2)))
+    right = 0.6 + 0.3  # the accuracy of "b or c" on the second document
+    counted = np.array([0.6, right * 2 / 3, right / 3]) + 0.5
+    assert found == pytest.approx(counted / counted.sum())
 
 
 @given(st.integers(0, 10_000))

@@ -135,9 +135,9 @@ def test_ids_met_twice_are_all_found(batches: list[list[int]], most: int) -> Non
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
 def test_a_sample_holds_no_memory_of_other_rows(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
+    made = pl.DataFrame({"text": [rng.bytes(50).hex() for _ in range(100_000)]})
     for part in range(10):  # 100 MB in all
-        made = [rng.bytes(50).hex() for _ in range(100_000)]
-        pl.DataFrame({"text": made}).write_parquet(tmp_path / f"{part}.parquet")
+        made.write_parquet(tmp_path / f"{part}.parquet")
     code = """
 import sys
 from pathlib import Path
