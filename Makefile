@@ -4,6 +4,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Python compiles what it imports, when it imports it: compiling all of torch first takes a minute and more.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# Tests start hundreds of processes: what these import is compiled once, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo lab test lint bench docs tree path clean
 
