@@ -67,8 +67,7 @@ def test_fit_prints_what_is_shown(
 ) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("UNRULY_CACHE", str(folder / ".cache"))
-    stated = ["--prior", "spam is about 2 in 5"]
-    assert run(["fit", "spam", "-o", "spam.unruly", "--encoder", "lsa", *stated]) == 0
+    assert run(["fit", "spam", "-o", "spam.unruly", "--encoder", "lsa"]) == 0
     printed = iter([form(line) for line in capsys.readouterr().out.splitlines()])
     (shown,) = blocks("text")
     for line in shown.splitlines():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -16,7 +17,7 @@ from click.testing import CliRunner
 from tests.cli.conftest import FIT, Unruly, command_line
 
 from unruly.cli.fit import check_typed, fit, setting_options, typed_settings
-from unruly.errors import InputError, ProjectError
+from unruly.errors import InputError
 from unruly.project.project import Project
 from unruly.settings import SETTINGS
 
@@ -174,24 +175,25 @@ def test_options_of_another_method_are_refused(
     assert "--prior is not used by the method paper" in done.err
 
 
-def test_a_prior_of_the_file_that_the_method_does_not_use_is_refused_alike(
+def test_a_prior_of_the_file_that_the_method_does_not_use_is_left_out_and_said_so(
     unruly: Unruly, spam: Path
 ) -> None:
     file = spam / "unruly.toml"
-    text = file.read_text().replace("[task]\n", "[task]\nprior = [0.5, 0.5]\n")
-    file.write_text(text)
-    args = ("fit", spam, "-o", "m.unruly", "--encoder", "lsa", "-q")
-    told = f"error: {file}:5: prior is not used by the method paper: leave it out, or use the method default\n"
-    done = unruly(*args, "--method", "paper")
-    assert (done.code, done.err) == (2, told)
-    assert not Path("m.unruly").exists()
-    assert unruly(*args).code == 0
-    file.write_text(f'{text}\n[train]\nmethod = "paper"\n')
-    assert unruly(*args).err == told
-    with pytest.raises(ProjectError, match="prior is not used by the method paper"):
-        Project.read(spam).fit()
-    file.write_text(file.read_text().replace("[0.5, 0.5]", '"auto"'))
-    assert unruly(*args, "--epochs", "2", "--hidden", "4").code == 0
+    told = "the prior of the project is not used: the method paper has none"
+    short = ("--method", "paper", "--epochs", "2", "--hidden", "4")
+    args = ("fit", spam, "-o", "m.unruly", "--encoder", "lsa", *short)
+    stated = unruly(*args)
+    assert stated.code == 0
+    assert told in stated.err
+    saved = Path("m.unruly").read_bytes()
+    assert json.loads(unruly(*args, "--json").out)["prior_unused"] is True
+    refused = unruly(*args, "--prior", "0.5,0.5")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--prior is not used by the method paper" in refused.err
+    file.write_text(re.sub(r"(?m)^prior = .*$", "", file.read_text()))
+    without = unruly(*args)
+    assert (without.code, told in without.err) == (0, False)
+    assert Path("m.unruly").read_bytes() == saved
 
 
 def test_no_excerpts(unruly: Unruly, spam: Path) -> None:
@@ -523,5 +525,7 @@ def test_a_model_is_not_named_like_a_table(unruly: Unruly, spam: Path, name: str
 
 
 def test_what_fit_prints_names_the_project(unruly: Unruly, spam: Path) -> None:
+    file = spam / "unruly.toml"
+    file.write_text(re.sub(r"(?m)^prior = .*$", "", file.read_text()))  # nothing is stated
     out = unruly("fit", "spam", "-o", "m.unruly", "--encoder", "lsa").out
     assert "label 20 documents (`unruly label spam`)" in out

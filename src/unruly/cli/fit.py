@@ -176,6 +176,7 @@ def fit(
       unruly fit spam -o spam.unruly --encoder lsa --method paper --hidden 64
     """
     from unruly.prior import unused_by_paper
+    from unruly.project.project import PRIOR_UNUSED
 
     screen = Screen(quiet, as_json)
     check_output(output)
@@ -207,6 +208,8 @@ def fit(
         model.save(output)
         screen.answer({**model.summary_.to_plain(), "output": str(output)})
         screen.say("\n".join([*model.summary_.lines(opened.address), str(model.ledger_)]))
+        if opened.prior_unused:
+            screen.remark(PRIOR_UNUSED)
         return
     timed = Timed(screen.progress())
     fitted = opened.fit(timed, score=score, excerpts=not no_excerpts, sample=sample)

@@ -16,7 +16,7 @@ from unruly.files import check_name
 from unruly.labelling.answers import Labelled, labelled, problem_lines, problems_to_plain
 from unruly.labelling.label_file import FILE_NAME as LABELS
 from unruly.labelling.label_file import LabelFile
-from unruly.prior import StatedBalance, parse_prior, unused_by_paper
+from unruly.prior import StatedBalance, parse_prior
 from unruly.progress import SILENT, Progress
 from unruly.project import FILE_NAME, SAMPLE, SPLITS
 from unruly.rules.matching import VoteCache
@@ -255,19 +255,20 @@ class Project:
             )
         return labelled(file, documents.ids, self.classes)
 
+    @property
+    def prior_unused(self) -> bool:
+        """Whether shares are stated that the method has no use for: they are a fact of the task, and may stay in the file."""
+        return self.method == "paper" and parse_prior(self.prior, self.classes) is not None
+
     def classifier(self) -> WeakClassifier:
-        """The classifier that the project asks for, not fitted yet; a prior that its method does not use is refused."""
+        """The classifier that the project asks for, not fitted yet."""
         from unruly.features.registry import encoder_from
         from unruly.model.weak_classifier import WeakClassifier
-        from unruly.project.toml import Table
 
-        if self.method == "paper" and parse_prior(self.prior, self.classes) is not None:
-            where = None if self.file is None else Table.read(self.file).where("task", "prior")
-            raise ProjectError(unused_by_paper("prior"), where=where)
         return WeakClassifier(
             encoder=encoder_from(self.encoder, self.folder),
             method=self.method,
-            class_prior=self.prior,
+            class_prior=None if self.prior_unused else self.prior,
             seed=self.seed,
             settings=self.settings,
         )
@@ -346,6 +347,9 @@ class Project:
         return self.corpus("valid") if asked and self.data.valid else None
 
 
+PRIOR_UNUSED = "the prior of the project is not used: the method paper has none"
+
+
 @dataclass(frozen=True)
 class Unscored:
     """Why a fit was not scored, though there is a file for it or a column is named."""
@@ -407,6 +411,7 @@ class FittedProject:
             *row_remarks(self.skipped, self.missing, broken=self.broken),
             *problem_lines(self.labels.problems, self.labels.origin, self.project.address),
             *([str(self.unscored)] if self.unscored is not None else ()),
+            *([PRIOR_UNUSED] if self.project.prior_unused else ()),
         ]
 
     def to_plain(self) -> dict[str, Any]:
@@ -417,6 +422,7 @@ class FittedProject:
             "evaluation": self.evaluation.to_plain() if self.evaluation else None,
             "problems": problems_to_plain(self.labels.problems, self.labels.origin),
             "unscored": None if self.unscored is None else vars(self.unscored),
+            "prior_unused": self.project.prior_unused,
             "skipped": len(self.skipped),
             "broken": [asdict(file) for file in self.broken],
             "missing": self.missing,
