@@ -41,6 +41,7 @@ from unruly.project import SAMPLE
 from unruly.settings import SETTINGS, options_of_others
 
 if TYPE_CHECKING:
+    from unruly.distributed.run import Placement
     from unruly.model.weak_classifier import WeakClassifier
     from unruly.project.project import FittedProject, Project
     from unruly.settings import Option
@@ -193,20 +194,7 @@ def fit(
             raise InputError(unused_by_paper("--prior"))
         opened = replace(opened, prior=prior)
     if placement is not None:
-        from unruly.distributed.learn import fit as fit_on_cluster
-
-        room = Path(f"{output.absolute()}.unfinished")
-        model = fit_on_cluster(
-            opened,
-            room,
-            sample=sample,
-            excerpts=not no_excerpts,
-            placement=placement,
-            progress=screen.progress(),
-        )
-        model.save(output)
-        screen.answer({**model.summary_.to_plain(), "output": str(output)})
-        screen.say("\n".join([*model.summary_.lines(opened.address), str(model.ledger_)]))
+        _fit_on_cluster(opened, output, sample, not no_excerpts, placement, screen)
         return
     timed = Timed(screen.progress())
     fitted = opened.fit(timed, score=score, excerpts=not no_excerpts, sample=sample)
@@ -225,6 +213,30 @@ def fit(
     if longest := where_time_went(timed.seconds):
         screen.remark(longest)
     screen.remark(f"{output} is ready, try: {_explaining(fitted, Data(project, opened), output)}")
+
+
+def _fit_on_cluster(
+    project: Project,
+    output: Path,
+    sample: int,
+    excerpts: bool,
+    placement: Placement,
+    screen: Screen,
+) -> None:
+    from unruly.distributed.learn import fit
+
+    model = fit(
+        project,
+        Path(f"{output.absolute()}.unfinished"),
+        sample=sample,
+        excerpts=excerpts,
+        placement=placement,
+        progress=screen.progress(),
+    )
+    model.save(output)
+    summary = model.summary_
+    screen.answer({**summary.to_plain(), "output": str(output)})
+    screen.say("\n".join([*summary.lines(project.address), str(model.ledger_)]))
 
 
 def where_time_went(seconds: Mapping[str, float]) -> str:
