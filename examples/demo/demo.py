@@ -17,11 +17,10 @@ import numpy as np
 import polars as pl
 from rich.table import Table
 
-from unruly import Corpus, Project
+from unruly import Project
 from unruly.cli.screen import Screen, source_table, table_of
 from unruly.errors import InputError, UnrulyError
 from unruly.model.evaluation import Evaluation
-from unruly.model.storage import load
 from unruly.model.summary import sentence
 from unruly.report.page import report
 from unruly.rules.matching import VoteCache
@@ -69,15 +68,28 @@ def main(folder: Path, quick: bool) -> None:
     screen.say(f"\n4. Accuracy on {size.test:,} reviews that it has not seen")
     screen.table(before_and_after(scores))
     screen.say(f"   {scores.ledger}")
-    page = write_report(folder, corpus, test, screen)
+    page = folder / "report.html"
+    report(
+        model.fitted,
+        page,
+        corpus,
+        test,
+        name="reviews.unruly",
+        votes=votes,
+        progress=screen.progress(),
+    )
     unruly = command()
     screen.say(
         f"\n5. The report: {page.resolve().as_uri()}\n\n"
-        f"What to try next ({time.monotonic() - started:.0f} seconds so far):\n"
+        f"What to try next ({time.monotonic() - started:.0f} seconds so far)\n"
+        "Why a text gets its class:\n"
         f'  {unruly} explain {folder}/reviews.unruly "Not as bad as they say, and the ending is moving."\n'
-        f"  write a rule of your own into {folder}/unruly.toml (the report names words), then: {unruly} check {folder}\n"
-        f"  {unruly} studio {folder} (rules, documents, labels and training on one local page)\n"
-        f"  {unruly} fit {folder} -o {folder}/better.unruly --encoder lsa --encoder minilm (some minutes, a second pair of eyes)"
+        f"A rule of your own: write it into {folder}/unruly.toml (the report names words), then test it:\n"
+        f"  {unruly} check {folder}\n"
+        "Rules, documents, labels and training on one local page:\n"
+        f"  {unruly} studio {folder}\n"
+        "A second encoder (takes some minutes):\n"
+        f"  {unruly} fit {folder} -o {folder}/better.unruly --encoder lsa --encoder minilm"
     )
 
 
@@ -155,15 +167,6 @@ _WORDS = {"covered": "rules speak", "uncovered": "no rule speaks", "all": "all"}
 
 def _gain(value: float) -> str:
     return f"{100 * value:+.1f}"
-
-
-def write_report(folder: Path, corpus: Corpus, test: Corpus, screen: Screen) -> Path:
-    """`unruly report reviews.unruly --data . -o report.html`, as a call."""
-    page = folder / "report.html"
-    name = "reviews.unruly"
-    fitted = load(folder / name).fitted
-    report(fitted, page, corpus, test, name=name, progress=screen.progress())
-    return page
 
 
 if __name__ == "__main__":

@@ -43,9 +43,8 @@ from balance import (
     with_labels,
 )
 from unruly.denoising import em, fit
-from unruly.denoising.balance import Balance
+from unruly.denoising.balance import EXACT, Balance, match_marginals, shift
 from unruly.denoising.behaviour import evidence, source_behaviour
-from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.learner import with_labels as labelled
 from unruly.progress import SILENT, Progress
 from unruly.settings import Settings
@@ -91,7 +90,7 @@ def rounds(
         b0 = way(lp, ev, mass @ q / mass.sum(), settings.tau)
         b0 = b0 - b0.mean()
         scores = settings.tau * lp + ev
-        b = em.shift(scores, b0, balance)
+        b = shift(scores, b0, balance)
         posterior = softmax(scores + b)
         q = labelled(posterior, task.clean)
         mass = np.where(task.known, em.LABEL_MASS, 1.0)

@@ -40,8 +40,8 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     """
     target = Path(path)
     check_no_folder(target)
-    with _room_beside(target) as room:
-        part = room / target.name
+    with _scratch_beside(target) as scratch:
+        part = scratch / target.name
         yield part
         check_no_folder(target)  # made meanwhile
         os.replace(part, target)
@@ -62,13 +62,13 @@ def folder_written_whole(path: str | Path, own: Collection[str] = ()) -> Iterato
     """
     target = Path(path)
     _check_replaceable(target, own)
-    with _room_beside(target) as room:
-        part = room / target.name
+    with _scratch_beside(target) as scratch:
+        part = scratch / target.name
         part.mkdir()
         yield part
         _check_replaceable(target, own)
         if target.is_dir():
-            target.rename(room / _REPLACED)
+            target.rename(scratch / _REPLACED)
         part.rename(target)
 
 
@@ -90,21 +90,21 @@ def _check_replaceable(target: Path, own: Collection[str]) -> None:
 
 
 @contextmanager
-def _room_beside(target: Path) -> Iterator[Path]:
+def _scratch_beside(target: Path) -> Iterator[Path]:
     """A temporary folder beside the target; those that killed runs left there are removed."""
     check_folder_of(target)
     check_no_device(target)
     try:
         _clear_leftovers(target.parent, f".{target.name}.{_MARK}")
-        room = _marked_folder(target.parent, f".{target.name}.{_MARK}")
+        scratch = _marked_folder(target.parent, f".{target.name}.{_MARK}")
     except OSError as error:
         raise InputError(
             f"cannot write there: {os_reason(error)}", where=Where(str(target))
         ) from None
     try:
-        yield room
+        yield scratch
     finally:
-        shutil.rmtree(room, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 @contextmanager
@@ -119,11 +119,11 @@ def temporary_folder() -> Iterator[Path]:
     """
     place = Path(tempfile.gettempdir())
     _clear_leftovers(place, _MARK)
-    room = _marked_folder(place, _MARK)
+    scratch = _marked_folder(place, _MARK)
     try:
-        yield room
+        yield scratch
     finally:
-        shutil.rmtree(room, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _marked_folder(place: Path, beginning: str) -> Path:
@@ -246,10 +246,10 @@ def _clear_leftovers(place: Path, beginning: str) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _is_stale(room: Path) -> bool:
+def _is_stale(scratch: Path) -> bool:
     """Whether nothing in a temporary folder was written of late, nor is it all that is left of a folder to be replaced."""
-    newest = max(path.lstat().st_mtime for path in (room, *room.rglob("*")))
-    return time.time() - newest > STALE and not (room / _REPLACED).exists()
+    newest = max(path.lstat().st_mtime for path in (scratch, *scratch.rglob("*")))
+    return time.time() - newest > STALE and not (scratch / _REPLACED).exists()
 
 
 def is_running(process: int) -> bool:

@@ -143,12 +143,12 @@ class Learner(Protocol):
         votes: Votes,
         source: str,
         rows: NDArray[np.intp],
-        earned: NDArray[np.float64],
+        credit: NDArray[np.float64],
     ) -> Share | None:
         """The accuracy of some votes of a source, by text and the other sources; None: the method does not estimate it.
 
         `combined` (n, m) are the final probabilities of these documents, `votes` (n, k) those that they were made with;
-        `rows` (v,) have the votes, which are right for the classes in `earned` (v, m).
+        `rows` (v,) have the votes, which are right for the classes in `credit` (v, m).
         """
 
     def arrays(self) -> dict[str, NDArray[Any]]:

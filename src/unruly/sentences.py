@@ -429,11 +429,11 @@ def _balance(note: ClassBalance, project: Path | None) -> str:
     if note.origin is BalanceOrigin.STATED:
         first = f"Class shares: {shares}, as stated"
         if note.left_open == note.classes:
-            first = f"Class shares: {shares}, by the votes, as you ask"
+            first = f"Class shares: {shares}, those of the votes, as asked"
         elif note.left_open:
             stated = tuple(name for name in note.classes if name not in note.left_open)
             said, rest = (_some_shares(note, names) for names in (stated, note.left_open))
-            first = f"Class shares: {said}, as stated; the rest by the votes: {rest}"
+            first = f"Class shares: {said}, as stated; the rest from the votes: {rest}"
         if note.added_up_to is not None:
             first += f" (together {note.added_up_to:.0%}: scaled to 100%)"
         if 0.0 in note.shares:
@@ -473,7 +473,7 @@ def _pulled_away(note: ClassBalance) -> str:
         if name not in note.left_open
         and max(odds(predicted), odds(share)) > _FAR * min(odds(predicted), odds(share))
     ]
-    return f". Votes and texts outweigh them: predicted are {listed(away)}" if away else ""
+    return f". Votes and texts outweigh them: the predictions are {listed(away)}" if away else ""
 
 
 def _some_shares(note: ClassBalance, names: tuple[str, ...]) -> str:

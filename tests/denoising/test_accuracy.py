@@ -97,11 +97,11 @@ def test_some_votes_of_a_source_are_judged_as_all_of_them_are() -> None:
         combined = model.heads(features, votes).combined
         for j, name in enumerate(votes.sources):
             rows = np.flatnonzero(votes.voted[:, j])
-            earned = np.eye(2)[votes.matrix[rows, j]]
-            whole = model.vote_accuracy(combined, votes, name, rows, earned)
+            credit = np.eye(2)[votes.matrix[rows, j]]
+            whole = model.vote_accuracy(combined, votes, name, rows, credit)
             assert whole.value == pytest.approx(model.accuracy[j, 0], abs=0.02)  # text is in-sample
             some = np.arange(len(rows)) % 7 == 0
-            part = model.vote_accuracy(combined, votes, name, rows[some], earned[some])
+            part = model.vote_accuracy(combined, votes, name, rows[some], credit[some])
             right = float((votes.matrix[rows[some], j] == truth[rows[some]]).mean())
             held, total = held + (part.low <= right <= part.high), total + 1
             widths.append((part.high - part.low, whole.high - whole.low))
@@ -115,9 +115,9 @@ def test_a_source_that_the_model_does_not_know_is_judged_by_all_votes() -> None:
     model = denoise(features, votes)
     combined = model.heads(features, votes).combined
     rows = np.flatnonzero(votes.voted[:, 0])
-    earned = np.eye(2)[votes.matrix[rows, 0]]
-    own = model.vote_accuracy(combined, votes, votes.sources[0], rows, earned)
-    other = model.vote_accuracy(combined, votes, "someone else", rows, earned)
+    credit = np.eye(2)[votes.matrix[rows, 0]]
+    own = model.vote_accuracy(combined, votes, votes.sources[0], rows, credit)
+    other = model.vote_accuracy(combined, votes, "someone else", rows, credit)
     assert other.value > own.value  # its own vote speaks for it
 
 
@@ -127,14 +127,14 @@ def test_the_interval_is_the_sum_of_what_is_not_known() -> None:
     v, m = 40, 3
     scores, own = rng.normal(size=(v, m)), 0.5 * rng.normal(size=(v, m))
     encoders = [scores + 0.3 * rng.normal(size=(v, m)) for _ in range(3)]
-    earned = np.arange(v), rng.integers(0, m, v), rng.uniform(0.8, 1, v)
+    credit = np.arange(v), rng.integers(0, m, v), rng.uniform(0.8, 1, v)
     direction = np.array([0.4, -0.1, -0.3])
     spread = np.outer(direction, direction)
 
     def value(given: np.ndarray, taken_out: np.ndarray = own) -> float:
-        return vote_accuracy(given, taken_out, earned, v, np.zeros((m, m))).value
+        return vote_accuracy(given, taken_out, credit, v, np.zeros((m, m))).value
 
-    mean = softmax(scores - own)[earned[0], earned[1]] @ earned[2] / v
+    mean = softmax(scores - own)[credit[0], credit[1]] @ credit[2] / v
     worth = v / (1 + 0.03 * (v - 1))  # votes that err together
     votes = beta(mean * worth + 1, (1 - mean) * worth + 1).var()
     between = np.var([value(one) for one in encoders])
@@ -142,7 +142,7 @@ def test_the_interval_is_the_sum_of_what_is_not_known() -> None:
     step = 1e-5
     slope = (value(scores + step * direction) - value(scores - step * direction)) / (2 * step)
     half = 1.959963984540054 * (votes + between + by_itself + slope**2) ** 0.5
-    found = vote_accuracy(scores, own, earned, v, spread, encoders)
+    found = vote_accuracy(scores, own, credit, v, spread, encoders)
     np.testing.assert_allclose(
         [found.value, found.low, found.high, found.n],
         [mean, mean - half, mean + half, v],
@@ -150,7 +150,7 @@ def test_the_interval_is_the_sum_of_what_is_not_known() -> None:
     )
     for sure, share in ((30.0, 1.0), (-30.0, 0.0)):  # an interval of a share stays one
         scores[:, 0] = sure
-        end = vote_accuracy(scores, 0 * own, (np.arange(v), 0 * earned[1], np.ones(v)), v, spread)
+        end = vote_accuracy(scores, 0 * own, (np.arange(v), 0 * credit[1], np.ones(v)), v, spread)
         assert end.value == pytest.approx(share)
         assert 0 <= end.low <= end.high <= 1
 

@@ -111,7 +111,10 @@ def test_a_misspelt_encoder_fails_at_once(name: str, monkeypatch: pytest.MonkeyP
         ({"name": "minilm", "layer": 9}, "layer must lie between 1 and 6"),
         ({"name": "minilm", "layer": "last"}, "layer must be a whole number or a list"),
         ({"dim": 3}, "a table needs a name"),
-        (3, "expected a name, a path, a table or a list, not int"),
+        (
+            3,
+            "expected a name, a path, a table, a list, or an object with the methods fit and encode, not int",
+        ),
         (
             {"name": "transformer", "model": "x", "pooling": "max"},
             "pooling must be 'mean' or 'cls'",

@@ -5,6 +5,8 @@ How well labels tell the class shares.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -71,7 +73,7 @@ def test_labels_that_were_trained_on_are_held_out() -> None:
     features, votes, truth = drawn(500, [0.6, 0.6, 0.55], coverage=0.2, signal=0.05)
     numbers = np.full(500, -1)
     numbers[:60] = truth[:60]
-    told = Labelled.alike(numbers, "labels.csv")
+    told = replace(Labelled.alike(numbers), origin="labels.csv")
     model = denoise(features, votes, clean=numbers, label_weights=told.weights)
     proba = model.heads(features, votes).combined
     seen: list[int] = []
@@ -94,7 +96,7 @@ def test_only_labels_that_were_trained_on_are_held_out() -> None:
     numbers[:6] = truth[:6]
     trained = Labelled.alike(numbers)
     proba = denoise(features, votes, clean=numbers).heads(features, votes).combined
-    told = Labelled.alike(np.where(np.arange(400) < 50, truth, -1), "labels.csv")
+    told = replace(Labelled.alike(np.where(np.arange(400) < 50, truth, -1)), origin="labels.csv")
     seen: list[int] = []
 
     refitted = again(features, votes, seen)

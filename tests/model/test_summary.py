@@ -77,7 +77,7 @@ NOTES: list[tuple[Note, list[str]]] = [
     ),
     (
         ClassBalance(("a", "b", "c"), (0.5, 0.3, 0.2), BalanceOrigin.STATED, left_open=("b", "c")),
-        ["Class shares: a 50.0%, as stated; the rest by the votes: b 30.0%, c 20.0%."],
+        ["Class shares: a 50.0%, as stated; the rest from the votes: b 30.0%, c 20.0%."],
     ),
     (
         ClassBalance(("a", "b"), (0.6, 0.4), BalanceOrigin.STATED, added_up_to=1.04286),
@@ -88,7 +88,7 @@ NOTES: list[tuple[Note, list[str]]] = [
             ("a", "b"), (0.6, 0.4), BalanceOrigin.STATED, depends=0.1, left_open=("a", "b")
         ),
         [
-            "Class shares: a 60.0%, b 40.0%, by the votes, as you ask.",
+            "Class shares: a 60.0%, b 40.0%, those of the votes, as asked.",
             "would change 10.0% of the predictions.",  # votes cannot be exact
         ],
     ),
@@ -143,7 +143,7 @@ def test_a_stated_share_far_below_the_votes_is_told() -> None:
     assert re.search(
         r"ham has votes on 4\d\.\d% of the documents, but its stated share is 10.0%", told
     )
-    assert re.search(r"outweigh them: predicted are ham 1\d\.\d%, spam 8\d\.\d%", told), told
+    assert re.search(r"outweigh them: the predictions are ham 1\d\.\d%, spam 8\d\.\d%", told), told
     changed = re.search(r"Shares near these would change (\d+\.\d)%", told)
     assert changed is not None
     assert float(changed[1]) > 5, "to meet them, so many would have to change at least"

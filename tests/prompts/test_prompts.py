@@ -395,7 +395,7 @@ def test_a_purse_gives_back_what_was_not_needed() -> None:
     assert account.spent == Cost(2, 100)
 
 
-def test_documents_that_rules_do_not_cover_or_fight_over_come_first(server: StandIn) -> None:
+def test_documents_that_rules_do_not_cover_or_disagree_on_come_first(server: StandIn) -> None:
     rules = (
         Source("song", [Rule("ham", Keywords(["song"]))]),
         Source("lovely", [Rule("spam", Keywords(["lovely", "great"]))]),

@@ -323,6 +323,6 @@ def test_words_of_a_partial_vote_have_a_colour_of_their_own(partial: Workspace) 
     (card,) = cards(partial.state, [1])
     marked = {piece.text: piece for piece in card.pieces if piece.labels}
     assert marked["crash"].colour == "bug"  # billing or bug, and bug
-    assert not marked["crash"].fights
+    assert not marked["crash"].conflict
     (card,) = cards(partial.state, [5])
-    assert {p.text: p.fights for p in card.pieces if p.labels} == {"love": False, "price": True}
+    assert {p.text: p.conflict for p in card.pieces if p.labels} == {"love": False, "price": True}

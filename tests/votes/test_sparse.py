@@ -54,12 +54,12 @@ def test_one_source_alone_and_two_together_are_the_dense_ones(
     for j in range(k):
         one = encoded.of_source(j)
         np.testing.assert_array_equal(one.rows, np.flatnonzero(votes.voted[:, j]))
-        cast, earned = np.zeros((2, len(one.rows), m))
+        cast, credited = np.zeros((2, len(one.rows), m))
         cast[one.vote, one.outcome] = one.cast
-        earned[one.vote, one.outcome] = one.credit
+        credited[one.vote, one.outcome] = one.credit
         np.testing.assert_allclose(cast, full[one.rows, j])
         credit = encoded.credit.toarray().reshape(n, k, m)
-        np.testing.assert_allclose(earned, credit[one.rows, j])
+        np.testing.assert_allclose(credited, credit[one.rows, j])
 
 
 @settings(max_examples=60, deadline=None)

@@ -41,6 +41,7 @@ from unruly.project import SAMPLE
 from unruly.settings import SETTINGS, options_of_others
 
 if TYPE_CHECKING:
+    from unruly.distributed.run import Placement
     from unruly.model.weak_classifier import WeakClassifier
     from unruly.project.project import FittedProject, Project
     from unruly.settings import Option
@@ -176,7 +177,6 @@ def fit(
       unruly fit spam -o spam.unruly --encoder lsa --method paper --hidden 64
     """
     from unruly.prior import unused_by_paper
-    from unruly.project.project import PRIOR_UNUSED
 
     screen = Screen(quiet, as_json)
     check_output(output)
@@ -194,22 +194,7 @@ def fit(
             raise InputError(unused_by_paper("--prior"))
         opened = replace(opened, prior=prior)
     if placement is not None:
-        from unruly.distributed.learn import fit as fit_on_cluster
-
-        room = Path(f"{output.absolute()}.unfinished")
-        model = fit_on_cluster(
-            opened,
-            room,
-            sample=sample,
-            excerpts=not no_excerpts,
-            placement=placement,
-            progress=screen.progress(),
-        )
-        model.save(output)
-        screen.answer({**model.summary_.to_plain(), "output": str(output)})
-        screen.say("\n".join([*model.summary_.lines(opened.address), str(model.ledger_)]))
-        if opened.prior_unused:
-            screen.remark(PRIOR_UNUSED)
+        _fit_on_cluster(opened, output, sample, not no_excerpts, placement, screen)
         return
     timed = Timed(screen.progress())
     fitted = opened.fit(timed, score=score, excerpts=not no_excerpts, sample=sample)
@@ -228,6 +213,33 @@ def fit(
     if longest := where_time_went(timed.seconds):
         screen.remark(longest)
     screen.remark(f"{output} is ready, try: {_explaining(fitted, Data(project, opened), output)}")
+
+
+def _fit_on_cluster(
+    project: Project,
+    output: Path,
+    sample: int,
+    excerpts: bool,
+    placement: Placement,
+    screen: Screen,
+) -> None:
+    from unruly.distributed.learn import fit
+    from unruly.project.project import PRIOR_UNUSED
+
+    model = fit(
+        project,
+        Path(f"{output.absolute()}.unfinished"),
+        sample=sample,
+        excerpts=excerpts,
+        placement=placement,
+        progress=screen.progress(),
+    )
+    model.save(output)
+    summary = model.summary_
+    screen.answer({**summary.to_plain(), "output": str(output)})
+    screen.say("\n".join([*summary.lines(project.address), str(model.ledger_)]))
+    if project.prior_unused:
+        screen.remark(PRIOR_UNUSED)
 
 
 def where_time_went(seconds: Mapping[str, float]) -> str:

@@ -261,9 +261,9 @@ def _show_written(written: Written, target: Path, missing: str, screen: Screen) 
 @contextmanager
 def _whole_file(name: str) -> Iterator[Path]:
     """A temporary file that goes to standard output once it is whole."""
-    with temporary_folder() as room:
-        yield room / name
-        with (room / name).open("rb") as done:
+    with temporary_folder() as scratch:
+        yield scratch / name
+        with (scratch / name).open("rb") as done:
             shutil.copyfileobj(done, sys.stdout.buffer)
         sys.stdout.buffer.flush()
 

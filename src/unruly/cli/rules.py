@@ -32,7 +32,10 @@ from unruly.project import SPLITS
 from unruly.wording import listed, plural
 
 if TYPE_CHECKING:
+    from unruly.distributed.run import Placement
+    from unruly.project.project import Project
     from unruly.prompts.asking import Asked, Plan
+    from unruly.rules.matching import VoteCache
 
 
 @click.command()
@@ -241,62 +244,86 @@ def vote(
       unruly vote spam --plan
       unruly vote spam -o votes/ --engine ray --workers 8
     """
-    from unruly.project.voting import ask_split, plan_split, vote_split
+    from unruly.project.voting import plan_split
     from unruly.rules.matching import VoteCache
-    from unruly.texts.table import row_remarks
-    from unruly.votes.files import loss, write_votes
 
     screen = Screen(quiet, as_json)
     placement = placement_of(engine, address, workers)
-    cache = None if no_cache else VoteCache.default()
-    if plan:
-        show_plans(plan_split(open_project(project, on_bad_row=on_bad_row), split, cache), screen)
-        return
-    if output is None:
+    if output is None and not plan:
         raise click.UsageError("Missing option '-o' / '--output'.")
-    if placement is not None:
-        if skipped is not None or defuse:
-            raise click.UsageError("--skipped and --defuse cannot be used with --engine ray")
-        from unruly.distributed.run import vote
-        from unruly.texts.table import on_bad_row_of
-
-        opened = open_project(project, on_bad_row=on_bad_row)
-        done = vote(
-            project,
-            data or opened.data.path(split, opened.folder),
-            output,
-            on_bad_row=on_bad_row_of(opened.data.on_bad_row),
-            placement=placement,
-            progress=screen.progress(),
-        )
-        show_cluster_run(done, screen)
-        return
-    if data is not None:
+    if data is not None and placement is None:
         raise click.UsageError("--data is an option of --engine ray")
-    check_output(output, TABLES)
+    if placement is not None and (skipped is not None or defuse):
+        raise click.UsageError("--skipped and --defuse cannot be used with --engine ray")
     opened = open_project(project, on_bad_row=on_bad_row)
-    check_not_input(output, opened.inputs())
+    cache = None if no_cache else VoteCache.default()
+    if plan or output is None:
+        show_plans(plan_split(opened, split, cache), screen)
+    elif placement is not None:
+        data = data or opened.data.path(split, opened.folder)
+        _vote_on_cluster(project, data, output, opened.data.on_bad_row, placement, screen)
+    else:
+        _vote_here(opened, split, output, cache, skipped, defuse, screen)
+
+
+def _vote_on_cluster(
+    project: Path,
+    data: Path,
+    output: Path,
+    on_bad_row: str | None,
+    placement: Placement,
+    screen: Screen,
+) -> None:
+    from unruly.distributed.run import vote
+    from unruly.texts.table import on_bad_row_of
+
+    done = vote(
+        project,
+        data,
+        output,
+        on_bad_row=on_bad_row_of(on_bad_row),
+        placement=placement,
+        progress=screen.progress(),
+    )
+    show_cluster_run(done, screen)
+
+
+def _vote_here(
+    project: Project,
+    split: str,
+    output: Path,
+    cache: VoteCache | None,
+    skipped: Path | None,
+    defuse: bool,
+    screen: Screen,
+) -> None:
+    from unruly.project.voting import ask_split, plan_split, vote_split
+    from unruly.texts.table import row_remarks
+    from unruly.votes.files import loss, write_votes
+
+    check_output(output, TABLES)
+    check_not_input(output, project.inputs())
     if skipped is not None:
-        check_output(skipped, inputs=(*opened.inputs(), output))
-    for planned in plan_split(opened, split, cache):
+        check_output(skipped, inputs=(*project.inputs(), output))
+    for planned in plan_split(project, split, cache):
         if planned.leaves:
             screen.warn(planned.leaves)
-    asked = ask_split(opened, split, screen.progress(), cache)
+    asked = ask_split(project, split, screen.progress(), cache)
     show_asked(asked, screen)
-    voted = vote_split(opened, split, screen.progress(), cache)
-    votes = voted.votes
+    voted = vote_split(project, split, screen.progress(), cache)
+    votes, texts = voted.votes, voted.texts
     write_votes(votes, output, defuse=defuse)
     if skipped is not None:
-        write_skipped(skipped, (*voted.texts.skipped, *voted.texts.broken))
+        write_skipped(skipped, (*texts.skipped, *texts.broken))
     screen.answer(
         {
             "documents": votes.n,
             "sources": votes.k,
             "coverage": votes.coverage,
-            "missing": voted.texts.blank,
-            "skipped": len(voted.texts.skipped),
+            "missing": texts.blank,
+            "skipped": len(texts.skipped),
             "asked": [asdict(one) for one in asked],
-            "broken": [asdict(file) for file in voted.texts.broken],
+            "broken": [asdict(file) for file in texts.broken],
             "output": str(output),
         }
     )
@@ -306,10 +333,7 @@ def vote(
     )
     if lost := loss(votes, output):
         screen.remark(lost)
-    told = row_remarks(
-        voted.texts.skipped, voted.texts.blank, ": no rule votes there", voted.texts.broken
-    )
-    for line in told:
+    for line in row_remarks(texts.skipped, texts.blank, ": no rule votes there", texts.broken):
         screen.remark(line)
 
 

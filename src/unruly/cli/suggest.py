@@ -91,7 +91,7 @@ def suggest(
     unruly.toml, comments and layout kept; what you refuse is not suggested again (refused.jsonl).
 
     --llm asks a language model for words and patterns instead, one request a class, and shows it the class
-    descriptions and the beginnings of some documents that rules fight over or do not cover. What it answers is
+    descriptions and the beginnings of some documents that rules disagree on or do not cover. What it answers is
     checked, tested on the texts and offered in the same way; nothing of it is run.
 
     \b

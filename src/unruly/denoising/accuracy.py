@@ -37,7 +37,7 @@ from unruly.statistics import (
 from unruly.votes.sparse import SparseVotes
 
 FEW = 20  # the fewest votes of a source that is reported as weak
-Earned = tuple[  # (e,) each: the vote, a class for which it is right, and how far
+Credit = tuple[  # (e,) each: the vote, a class for which it is right, and how far
     NDArray[np.integer[Any]], NDArray[np.integer[Any]], NDArray[np.floating[Any]]
 ]
 TRIED = 4_000  # documents on which other balances are tried
@@ -80,7 +80,7 @@ def _of_source(fitted: Posteriors, votes: SparseVotes, j: int, spread: Float64) 
     return vote_accuracy(
         scores=tau * fitted.lp[rows] + votes_by,
         own=one.looked_up(fitted.behaviour.log_likelihoods[j]),
-        earned=(one.vote, one.outcome, one.credit),
+        credit=(one.vote, one.outcome, one.credit),
         count=float(one.cast.sum()),
         spread=spread,
         by_encoder=[tau * lp[rows] + votes_by for lp in fitted.by_encoder],
@@ -90,7 +90,7 @@ def _of_source(fitted: Posteriors, votes: SparseVotes, j: int, spread: Float64) 
 def vote_accuracy(
     scores: Float64,
     own: Float64,
-    earned: Earned,
+    credit: Credit,
     count: float,
     spread: Float64,
     by_encoder: Sequence[Float64] = (),
@@ -98,7 +98,7 @@ def vote_accuracy(
     """The accuracy of v votes of one source; of none, a share of no documents.
 
     `scores` (v, m) are those of text and all votes, tau lp + ev + b, of which `own` (v, m) is what these votes add.
-    `earned` tells for which classes each vote is right, `count` how many votes they are. `spread` (m, m) is what the
+    `credit` tells for which classes each vote is right, `count` how many votes they are. `spread` (m, m) is what the
     balance leaves open (`balance_spread`). `by_encoder` are the scores with one encoder each.
 
     >>> even, spam = np.zeros((30, 2)), (np.arange(30), np.ones(30, int), np.ones(30))
@@ -108,18 +108,18 @@ def vote_accuracy(
     v, m = scores.shape
     if not v or not count:
         return Share(float("nan"), 0.0, 1.0, 0)
-    vote, outcome, credit = earned
+    vote, outcome, right_by = credit
 
     def right(q: Float64) -> Float64:
-        return np.asarray(q[vote, outcome] * credit)  # (e,), of posteriors (v, m)
+        return np.asarray(q[vote, outcome] * right_by)  # (e,), of posteriors (v, m)
 
     def agreement(given: Float64) -> float:
         return float(right(softmax(given)).sum() / count)
 
     q = softmax(scores - own)  # (v, m)
-    earns = right(q)
-    estimate = float(earns.sum() / count)
-    moved = np.bincount(outcome, earns, m) - np.bincount(vote, earns, v) @ q  # (m,)
+    correct = right(q)
+    estimate = float(correct.sum() / count)
+    moved = np.bincount(outcome, correct, m) - np.bincount(vote, correct, v) @ q  # (m,)
     slope = np.asarray(moved, np.float64) / count  # of the estimate on b
     sampling = sampling_variance(estimate, effective_size(count, _CORRELATION))
     encoders = float(np.var([agreement(one - own) for one in by_encoder])) if by_encoder else 0.0

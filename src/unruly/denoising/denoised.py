@@ -92,19 +92,20 @@ class DenoisedModel:
         place = np.zeros((votes.n, votes.k), dtype=np.intp)
         place[row, source] = np.arange(len(row))  # (n, k): the number of the vote
         added = np.zeros(named.shape)
-        said = (
-            cast.onehot.data[:, None] * self.log_likelihoods[cast.source, cast.outcome]
-        )  # (entries, y)
-        np.add.at(added, place[cast.row, cast.source], said)
-        likely = np.exp(added / self.tau)  # (v, y)
-        mine, others = named * shares, ~named * shares  # (v, y)
-        total = (likely * others).sum(axis=1) * mine.sum(axis=1)
-        moved = (likely * mine).sum(axis=1) * others.sum(axis=1)
-        factors[row, source] = ratio(moved, total, 1.0)
+        parts = self.log_likelihoods[cast.source, cast.outcome]  # (entries, y)
+        np.add.at(added, place[cast.row, cast.source], cast.onehot.data[:, None] * parts)
+        likelihood = np.exp(added / self.tau)  # (v, y)
+        voted, others = (
+            named * shares,
+            ~named * shares,
+        )  # (v, y): prior of its classes, and of the others
+        against = (likelihood * others).sum(axis=1) * voted.sum(axis=1)
+        in_favour = (likelihood * voted).sum(axis=1) * others.sum(axis=1)
+        factors[row, source] = ratio(in_favour, against, 1.0)
         return factors
 
     def vote_accuracy(
-        self, combined: Float32, votes: Votes, source: str, rows: NDArray[np.intp], earned: Float64
+        self, combined: Float32, votes: Votes, source: str, rows: NDArray[np.intp], credit: Float64
     ) -> Share:
         """As `Learner` has it; nothing is taken out for a source that the model does not know."""
         logs = np.log(np.maximum(combined[rows][:, self.named].astype(np.float64), 1e-30))
@@ -113,7 +114,7 @@ class DenoisedModel:
             j = self.sources.index(source)
             one = self._named_votes(votes.take(rows)).of_source(j)
             own[one.rows] = one.looked_up(self.log_likelihoods[j])
-        given = earned[:, self.named]
+        given = credit[:, self.named]
         vote, outcome = np.nonzero(given)
         right = (vote, outcome, given[vote, outcome])
         return vote_accuracy(self.tau * logs, own, right, float(len(rows)), self.spread)

@@ -18,16 +18,22 @@ alone shifts the class shares; b0 undoes that: the shares are those of the plain
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.denoising.balance import ASSUMED_LABELS, Balance, right_vote_shares, vote_shares
+from unruly.denoising.balance import (
+    ASSUMED_LABELS,
+    EXACT,
+    Balance,
+    match_marginals,
+    right_vote_shares,
+    shift,
+    vote_shares,
+)
 from unruly.denoising.behaviour import Behaviour, evidence, source_behaviour
-from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.denoising.regression import CrossFitting
 from unruly.findings import BalanceOrigin
 from unruly.learner import Gold, with_labels
@@ -86,12 +92,6 @@ class Posteriors:
     def scores(self) -> Float64:
         """(n, m): tau lp + ev."""
         return self.settings.tau * self.lp + self.ev
-
-
-def shift(scores: Float64, b0: Float64, balance: Balance) -> Float64:
-    """(m,): b, as firm as the balance is known: kappa is the number of labels that it counts as."""
-    kappa = EXACT if math.isinf(balance.labels) else max(balance.labels, 1e-9)
-    return match_marginals(scores, balance.shares, b0, kappa)
 
 
 def expectation_maximisation(

@@ -26,14 +26,15 @@ from unruly.denoising.accuracy import (
     source_accuracies,
 )
 from unruly.denoising.balance import (
+    EXACT,
     STATED_LABELS,
     Balance,
     from_labels,
+    match_marginals,
     vote_shares,
 )
 from unruly.denoising.denoised import DenoisedModel, named_votes
 from unruly.denoising.em import Posteriors, Task, expectation_maximisation
-from unruly.denoising.marginals import EXACT, match_marginals
 from unruly.denoising.regression import CrossFitting, content_folds
 from unruly.errors import InputError
 from unruly.features.encoder import Features

@@ -57,31 +57,31 @@ def fit(
         raise InputError("workers read the project from its file: write it, and name the folder")
     if sample < 1:
         raise InputError(f"a sample of {sample} documents: at least one is needed")
-    model, room = opened.classifier(), Path(folder).absolute()
+    model, workspace = opened.classifier(), Path(folder).absolute()
     if any(encoder.aligned for encoder in model.encoder.encoders):
         raise InputError(
             "features that come in the order of the documents cannot be drawn from: name a column of the documents"
         )
     if not excerpts:
         model.set_params(keep_documents=0)
-    room.mkdir(parents=True)
+    workspace.mkdir(parents=True)
     try:
         with connected(placement.address, placement.workers) as cluster:
-            corpus, votes = _drawn(cluster, opened, room, sample, placement, progress)
-            model.set_params(cache=ClusterFeatures(room / "_encoded", cluster=cluster))
+            corpus, votes = _drawn(cluster, opened, workspace, sample, placement, progress)
+            model.set_params(cache=ClusterFeatures(workspace / "_encoded", cluster=cluster))
             labels = opened.labels(corpus)
             clean = labels if labels.labels else None
             model.fit(corpus, votes, sources=opened.sources, clean=clean, progress=progress)
             model.set_params(cache=True)
     finally:
-        shutil.rmtree(room, ignore_errors=True)
+        shutil.rmtree(workspace, ignore_errors=True)
     return model
 
 
 def _drawn(
     cluster: Cluster,
     project: Project,
-    room: Path,
+    workspace: Path,
     sample: int,
     placement: Placement,
     progress: Progress,
@@ -92,27 +92,27 @@ def _drawn(
     plan = planned(data.path("train", project.folder), placement.part_rows, skip)
     columns = Columns(data.text, data.id, "skip" if skip else "keep")
     plan.check(columns)
-    drawn = room / "_drawn.parquet"
+    drawn = workspace / "_drawn.parquet"
     pl.DataFrame({"row": sample_rows(plan.rows, sample, project.seed)}).write_parquet(drawn)
     labelled = tuple(project.label_file().standing())
     home = str(project.folder.resolve())
-    job = DrawJob(str(room), columns, home, str(drawn), labelled)
-    work_through(cluster, job, plan, room, progress, "drawing documents and matching rules")
+    job = DrawJob(str(workspace), columns, home, str(drawn), labelled)
+    work_through(cluster, job, plan, workspace, progress, "drawing documents and matching rules")
     corpus = Corpus.read(
-        room,
+        workspace,
         text=data.text,
         id=data.id or NUMBER,
-        label=_label(room, data.label),
+        label=_label(workspace, data.label),
         classes=project.classes,
     )
-    votes = Votes.concat([read_votes(votes_file(path)) for path in parquet_files(room)])
+    votes = Votes.concat([read_votes(votes_file(path)) for path in parquet_files(workspace)])
     whole = len(corpus) >= plan.rows
     return (corpus if whole else replace(corpus, drawn_from=plan.rows)), votes
 
 
-def _label(room: Path, label: str | None) -> str | None:
+def _label(workspace: Path, label: str | None) -> str | None:
     """The label column, where the documents have it."""
-    return label if label in pl.read_parquet_schema(parquet_files(room)[0]) else None
+    return label if label in pl.read_parquet_schema(parquet_files(workspace)[0]) else None
 
 
 @dataclass(frozen=True)
@@ -178,21 +178,21 @@ class ClusterFeatures(FeatureCache):
         self, encoder: Encoder, texts: Sequence[str], progress: Progress
     ) -> NDArray[np.float32]:
         assert self.cluster is not None
-        room = self.folder / str(len(self.known))
-        room.mkdir(parents=True)
+        workspace = self.folder / str(len(self.known))
+        workspace.mkdir(parents=True)
         plan, tensors = encoder_to_bytes(encoder)
-        (room / "encoder.json").write_bytes(plan)
-        (room / "encoder.safetensors").write_bytes(tensors)
+        (workspace / "encoder.json").write_bytes(plan)
+        (workspace / "encoder.safetensors").write_bytes(tensors)
         starts = range(0, len(texts), TEXTS)
         for start in starts:
             some = pl.Series("text", texts[start : start + TEXTS], dtype=pl.String)
-            some.to_frame().write_parquet(room / f"{start}.parquet")
+            some.to_frame().write_parquet(workspace / f"{start}.parquet")
         items = [{"start": start} for start in starts]
         found: dict[int, NDArray[np.float32]] = {}
         with stage(progress, f"encoding with {encoder.name}", len(texts), "texts"):
-            for answer in self.cluster.map(EncodeTexts(str(room)), items):
+            for answer in self.cluster.map(EncodeTexts(str(workspace)), items):
                 start = answer["start"]
-                found[start] = np.load(room / f"{start}.npy", allow_pickle=False)
+                found[start] = np.load(workspace / f"{start}.npy", allow_pickle=False)
                 progress.advance(len(found[start]))
         return np.concatenate([found[start] for start in starts])
 
@@ -205,19 +205,19 @@ class EncodeTexts:
 
     def begin(self) -> Work:
         """Read the encoder; one that names models may open or download them, for this user chose it."""
-        room = Path(self.folder)
-        plan = (room / "encoder.json").read_bytes()
-        tensors = (room / "encoder.safetensors").read_bytes()
+        workspace = Path(self.folder)
+        plan = (workspace / "encoder.json").read_bytes()
+        tensors = (workspace / "encoder.safetensors").read_bytes()
         model = dict(json.loads(plan)["state"]).get("model")
         named = AllowedEncoders.of([name for name in (model, MiniLM.kind) if isinstance(name, str)])
         encoder = encoder_from_bytes(plan, tensors, named, self.folder)
 
         def work(item: dict[str, Any]) -> dict[str, Any]:
             start = item["start"]
-            texts = pl.read_parquet(room / f"{start}.parquet")["text"].to_list()
-            with (room / f".{start}.npy").open("wb") as file:
+            texts = pl.read_parquet(workspace / f"{start}.parquet")["text"].to_list()
+            with (workspace / f".{start}.npy").open("wb") as file:
                 np.save(file, encoder.encode(texts))
-            (room / f".{start}.npy").rename(room / f"{start}.npy")
+            (workspace / f".{start}.npy").rename(workspace / f"{start}.npy")
             return item
 
         return work

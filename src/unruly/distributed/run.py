@@ -129,18 +129,18 @@ class PartWork:
     def __call__(self, item: dict[str, Any]) -> dict[str, Any]:
         part = Part(**item)
         folder = Path(self.folder)
-        room = Path(tempfile.mkdtemp(prefix=f".{part.number}-", dir=folder))
+        scratch = Path(tempfile.mkdtemp(prefix=f".{part.number}-", dir=folder))
         started = time.process_time()
         try:
-            counts = self._counts(part, room / part.name)
+            counts = self._counts(part, scratch / part.name)
             counts["cpu"] = time.process_time() - started
             if PROBLEM not in counts:
-                (room / "counts").write_text(json.dumps(counts), encoding="utf-8")
-                for file in room.glob("*.parquet"):
+                (scratch / "counts").write_text(json.dumps(counts), encoding="utf-8")
+                for file in scratch.glob("*.parquet"):
                     os.replace(file, folder / file.name)
-                os.replace(room / "counts", counts_file(folder, part))
+                os.replace(scratch / "counts", counts_file(folder, part))
         finally:
-            shutil.rmtree(room, ignore_errors=True)
+            shutil.rmtree(scratch, ignore_errors=True)
         return {"number": part.number, "rows": part.rows, **counts}
 
     def _counts(self, part: Part, target: Path) -> Counts:

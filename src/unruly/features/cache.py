@@ -93,17 +93,17 @@ class FeatureCache:
             return encoder.encode(texts, progress)
         if not len(texts):
             return np.zeros((0, encoder.width), dtype=np.float32)
-        room = self.folder / encoder.identity
+        directory = self.folder / encoder.identity
         if self.read_only:
-            return self._read(encoder, texts, room, progress)
-        whole = room / f"{_digest(texts)}.features"
+            return self._read(encoder, texts, directory, progress)
+        whole = directory / f"{_digest(texts)}.features"
         keys = keys_of(texts)
         try:
             found = _opened(whole)
             if found is None or not found.holds(keys, encoder.width):
-                room.mkdir(parents=True, exist_ok=True)
+                directory.mkdir(parents=True, exist_ok=True)
                 with _own_part(whole, len(texts), encoder.width) as file:
-                    _copy_known(file, keys, room)
+                    _copy_known(file, keys, directory)
                     _encode_rest(file, encoder, texts, keys, progress)
                 found = _opened(whole)
                 self.files.trim(self.limit, whole, _dead)
@@ -139,15 +139,15 @@ class FeatureCache:
         return done
 
     def _read(
-        self, encoder: Encoder, texts: Sequence[str], room: Path, progress: Progress
+        self, encoder: Encoder, texts: Sequence[str], directory: Path, progress: Progress
     ) -> NDArray[np.float32]:
         """(n, width): what is on disk is read, the rest is encoded, and nothing is written."""
-        if not room.is_dir():
+        if not directory.is_dir():
             return encoder.encode(texts, progress)
         file = FeatureFile.in_memory(len(texts), encoder.width)
         keys = keys_of(texts)
         try:
-            _copy_known(file, keys, room)
+            _copy_known(file, keys, directory)
         except OSError as error:
             _warn(self._unusable(error.strerror))
         if not file.written.any():
@@ -195,11 +195,11 @@ def _own_part(whole: Path, n: int, width: int) -> Iterator[FeatureFile]:
                 old.unlink()
 
 
-def _copy_known(file: FeatureFile, keys: KeyArray, room: Path) -> None:
+def _copy_known(file: FeatureFile, keys: KeyArray, directory: Path) -> None:
     """Copy the rows that other files of this encoder already have."""
     wanted = _halves(keys)
     missing = np.arange(len(keys))
-    for path in sorted(room.glob("*.features")):
+    for path in sorted(directory.glob("*.features")):
         if path == file.path or not len(missing):
             continue
         other = _opened(path)

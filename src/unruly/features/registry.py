@@ -104,7 +104,8 @@ def _one(spec: object, folder: Path | None) -> tuple[Encoder, ...]:
     if is_custom(spec):
         return (CustomEncoder(spec() if isinstance(spec, type) else spec),)
     raise SettingsError(
-        f"encoder: expected a name, a path, a table or a list, not {type(spec).__name__}"
+        "encoder: expected a name, a path, a table, a list, or an object with the methods fit and encode, "
+        f"not {type(spec).__name__}"
     )
 
 

@@ -68,10 +68,10 @@ class Labelled:
     origin: str = ""  # the file's name
 
     @classmethod
-    def alike(cls, numbers: NDArray[np.int64], origin: str = "") -> Labelled:
+    def alike(cls, numbers: NDArray[np.int64]) -> Labelled:
         """Labels drawn evenly: class numbers (n,), -1 where there is none."""
         known = numbers != UNKNOWN
-        return cls(numbers, known.astype(np.float64), known, (), origin)
+        return cls(numbers, known.astype(np.float64), known, ())
 
     def take(self, rows: NDArray[np.integer[Any]]) -> Labelled:
         """The same of some documents."""

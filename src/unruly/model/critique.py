@@ -165,19 +165,19 @@ class VoteJudge:
         return tuple(found)
 
     def accuracy(
-        self, source: str, rows: NDArray[np.intp], earned: NDArray[np.float64]
+        self, source: str, rows: NDArray[np.intp], credit: NDArray[np.float64]
     ) -> Share | None:
-        """Of the votes of a source on these rows (v,), which are right for the classes in `earned` (v, m)."""
+        """Of the votes of a source on these rows (v,), which are right for the classes in `credit` (v, m)."""
         if not len(rows):
             return None
         given = np.asarray(self.posteriors, np.float32)
         if self.learner is not None and (
-            known := self.learner.vote_accuracy(given, self.votes, source, rows, earned)
+            known := self.learner.vote_accuracy(given, self.votes, source, rows, credit)
         ):
             return known
         scores = np.log(np.maximum(np.asarray(self.posteriors[rows], np.float64), 1e-30))
-        m, (vote, outcome) = scores.shape[1], np.nonzero(earned)
-        right = (vote, outcome, earned[vote, outcome])
+        m, (vote, outcome) = scores.shape[1], np.nonzero(credit)
+        right = (vote, outcome, credit[vote, outcome])
         return vote_accuracy(
             scores, np.zeros(scores.shape), right, float(len(rows)), np.zeros((m, m))
         )

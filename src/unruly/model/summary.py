@@ -20,7 +20,7 @@ from unruly.votes.votes import Votes
 from unruly.wording import aligned, counted, plural
 
 AGREEMENT = "agreement: how many of its votes match the final label"
-LEGEND = f"reliability: the source's share of all weight; {AGREEMENT}"  # of the paper's method
+LEGEND = f"{AGREEMENT}; reliability: the source's share of all weight"  # of the paper's method
 LEGEND_OF_ESTIMATES = (
     f"{AGREEMENT}; estimated accuracy: from the text, the other sources and the class shares below, with its 95% "
     "interval; unreliable where those are wrong"

@@ -364,7 +364,7 @@ class Adam:
         self.learning_rate, self.weight_decay = learning_rate, weight_decay
         self.mean = np.zeros_like(weights)
         self.square = np.zeros_like(weights)
-        self._room = np.empty(min(_UPDATED, len(weights)), dtype=np.float32)
+        self._scratch = np.empty(min(_UPDATED, len(weights)), dtype=np.float32)
         self.t = 0
 
     def step(self) -> None:
@@ -377,17 +377,17 @@ class Adam:
         for start in range(0, len(self.weights), _UPDATED):
             part = slice(start, start + _UPDATED)
             g, w, m, v = self.gradient[part], self.weights[part], self.mean[part], self.square[part]
-            room = self._room[: len(g)]
+            scratch = self._scratch[: len(g)]
             if self.weight_decay:
-                np.multiply(w, np.float32(self.weight_decay), out=room)
-                g += room
+                np.multiply(w, np.float32(self.weight_decay), out=scratch)
+                g += scratch
             m *= np.float32(_B1)
             m += g
-            np.multiply(g, g, out=room)
+            np.multiply(g, g, out=scratch)
             v *= np.float32(_B2)
-            v += room
-            np.sqrt(v, out=room)
-            room += even
-            np.divide(m, room, out=room)
-            room *= rate
-            w += room
+            v += scratch
+            np.sqrt(v, out=scratch)
+            scratch += even
+            np.divide(m, scratch, out=scratch)
+            scratch *= rate
+            w += scratch

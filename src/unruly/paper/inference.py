@@ -86,7 +86,7 @@ class CoTrained:
         votes: Votes,
         source: str,
         rows: NDArray[np.intp],
-        earned: NDArray[np.float64],
+        credit: NDArray[np.float64],
     ) -> Share | None:
         """None: the paper estimates no accuracies."""
         return None

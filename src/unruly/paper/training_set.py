@@ -192,12 +192,12 @@ def _attended(
 ) -> Attended:
     agreeing = matched & ~differs & (np.diff(cells.onehot.indptr) > 1)
     order = np.concatenate([np.flatnonzero(differs), np.flatnonzero(agreeing)])
-    mine = cells.take(order)
+    taken = cells.take(order)
     return Attended(
         rows=rows[order],
         features=values[order],
-        cells=mine,
-        pair=np.searchsorted(data.codes, mine.onehot.indices),
+        cells=taken,
+        pair=np.searchsorted(data.codes, taken.onehot.indices),
         pairs=len(data.codes),
         contested=int(differs.sum()),
     )

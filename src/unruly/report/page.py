@@ -301,9 +301,9 @@ def _panel(
 ) -> str:
     values = [value for _, _, points in curves for _, value in points] or [0.0]
     low, high = min(values), max(values)
-    room = 0.05 * (high - low) or 0.5
+    margin = 0.05 * (high - low) or 0.5
     first, last = ends if ends[0] < ends[1] else (ends[0] - 1, ends[1] + 1)
-    frame = Frame.of((first, last), (low - room, high + room), left=60)
+    frame = Frame.of((first, last), (low - margin, high + margin), left=60)
     marks = []
     if kept is not None:
         x = frame.x(kept)

@@ -432,9 +432,9 @@ def _basis(facts: Facts) -> str:
     other = "If you change rules because of these scores, score the next model on other labels."
     if any(source.is_measured for source in facts.sources):
         return (
-            f"{counted} Accuracies of sources are measured on {facts.scored_on} where enough votes could be checked "
-            f"({FEW}; half of that where the estimate is wider), and otherwise estimated by the model; those of words are "
-            f"estimated. {other}"
+            f"{counted} The accuracy of a source is measured on {facts.scored_on} where at least {FEW} of its votes have a true "
+            f"label ({FEW // 2} where the model's estimate is wider), and otherwise estimated by the model. Those of words "
+            f"are estimated. {other}"
         )
     return (
         f"{counted} Accuracies are the model's own estimates, and wrong where the model is wrong. "
@@ -464,9 +464,9 @@ def _suggestions(facts: Facts) -> str:
     scored = any(s.measured for s in shown)
     known = any(s.changed is not None for s in shown)
     message = (
-        "By the model's answers, which chose these rules, the class of each is more frequent among its matches than among "
-        "all documents, and votes on some of its matches name the same class; rules that match documents without votes "
-        "come first. `unruly suggest` shows them with examples and writes those that you accept into unruly.toml. The model may be wrong about a rule: read some of its matches before you accept it. "
+        "By the model's predictions, which chose these rules, the class of each rule is more frequent among its matches "
+        "than among all documents. Some of its matches already have a vote for that class. Rules that match documents "
+        "without votes come first. `unruly suggest` shows them with examples and writes those that you accept into unruly.toml. The model may be wrong about a rule: read some of its matches before you accept it. "
     )
     message += "True labels give the last column; they chose no rule. " if scored else ""
     if wrong:

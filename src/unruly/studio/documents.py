@@ -48,9 +48,9 @@ class Piece:
     text: str
     labels: tuple[str, ...] = ()  # the classes that these votes name, each once
     sources: tuple[str, ...] = ()
-    fights: bool = False  # the votes allow no class in common
+    conflict: bool = False  # the votes allow no class in common
     colour: str = (
-        ""  # the class that colours it: the only one that all allow; one of several in a fight
+        ""  # the class that colours it: the only one that all allow; one of several in a conflict
     )
 
     @property

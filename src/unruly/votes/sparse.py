@@ -103,8 +103,8 @@ class SparseVotes:
 
         1 for each class that a partial vote names; the share of the class for a soft vote.
         """
-        earned = np.where(self.partial, 1.0, self.onehot.data)
-        return csr_array((earned, self.onehot.indices, self.onehot.indptr), self.onehot.shape)
+        credit = np.where(self.partial, 1.0, self.onehot.data)
+        return csr_array((credit, self.onehot.indices, self.onehot.indptr), self.onehot.shape)
 
     def chance(self, shares: NDArray[np.floating]) -> NDArray[np.float64]:
         """(k,): how often each source would be right if classes were drawn by these shares (m,); 0 without votes.
@@ -115,8 +115,8 @@ class SparseVotes:
         [0.5, 0.1]
         """
         cast = self.onehot.sum(axis=0).reshape(self.k, self.m).sum(axis=1)  # (k,)
-        earned = self.credit.sum(axis=0).reshape(self.k, self.m) @ shares  # (k,)
-        return ratio(earned, cast, 0.0)
+        right = self.credit.sum(axis=0).reshape(self.k, self.m) @ shares  # (k,)
+        return ratio(right, cast, 0.0)
 
     @cached_property
     def together(self) -> NDArray[np.float64]:
@@ -230,7 +230,7 @@ class SourceVotes:
     vote: NDArray[np.intp]  # (e,): the vote that an entry belongs to
     outcome: NDArray[np.intp]  # (e,): the class that it names
     cast: NDArray[np.float64]  # (e,): the part of the vote
-    credit: NDArray[np.float64]  # (e,): what it earns when this class is the true one
+    credit: NDArray[np.float64]  # (e,): how far the vote is right when this class is the true one
 
     def looked_up(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """(v, y): for each vote, the rows of a table (c, y) for the classes that it names, by its parts.
@@ -311,8 +311,8 @@ class DistinctVotes:
 
     def right(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         """(k,): the expected number of right votes of each source, given q (u, m)."""
-        earned = self.votes.credit.T @ (q * self.counts[:, None])  # (k*m, m)
-        return np.asarray(np.einsum("jcc->j", earned.reshape(self.k, self.m, self.m)))
+        right = self.votes.credit.T @ (q * self.counts[:, None])  # (k*m, m)
+        return np.asarray(np.einsum("jcc->j", right.reshape(self.k, self.m, self.m)))
 
     def mass(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         """(m,): how many documents are of each class, given q (u, m)."""
