@@ -18,6 +18,7 @@ from unruly_lab.bench.tables import (
     fewer,
     gold_words,
     markdown,
+    of_the_paper,
     page,
     several_encoders,
 )
@@ -63,8 +64,8 @@ def _counted(outcome: Outcome) -> tuple[Counter[int], Counter[int]]:
 
 
 def lines(outcomes: Sequence[Outcome]) -> dict[str, dict[str, tuple[Group, ...]]]:
-    """Data set, then the title of the method, then its groups."""
-    found = cells(outcomes, "main", METHODS)
+    """Data set of the paper, then the title of the method, then its groups."""
+    found = of_the_paper(cells(outcomes, "main", METHODS))
     named = several_encoders(found)
     return {
         dataset: {
@@ -76,7 +77,7 @@ def lines(outcomes: Sequence[Outcome]) -> dict[str, dict[str, tuple[Group, ...]]
 
 def table(outcomes: Sequence[Outcome]) -> str | None:
     """One block for each data set; None without one of our methods."""
-    found = cells(outcomes, "main", METHODS)
+    found = of_the_paper(cells(outcomes, "main", METHODS))
     if not any(variant.method != "bert-mlp" for variant in found):
         return None
     named = several_encoders(found)
