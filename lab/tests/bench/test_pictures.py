@@ -180,7 +180,7 @@ def test_a_study_of_two_methods_says_which_data_sets_each_has() -> None:
     assert "spouse, The paper's method, epoch by gold" in " ".join(lines(both))
 
 
-def test_noise_and_the_parameter_study_say_what_gold_took_part() -> None:
+def test_legends_say_what_gold_took_part() -> None:
     by_gold = {"selection": "gold"}
     one = seeds("youtube", "paper", 0.9, run=by_gold, gold_used=GOLD)
     words = " ".join(lines(noise.chart(one)))
@@ -190,6 +190,9 @@ def test_noise_and_the_parameter_study_say_what_gold_took_part() -> None:
     study = parameter_study.chart(seeds("youtube", "paper", 0.9, run=run, gold_used=GOLD)) or ""
     assert "gold: choice of the epoch" in " ".join(lines(study))
     assert max(map(len, lines(study))) < 90  # all of it inside the picture
+    matched = " ".join(lines(by_matched.chart(one + seeds("youtube", "bert-mlp", 0.8))))
+    assert "gold: choice of the epoch, the paper's hyper-parameters" in matched
+    assert "BERT-MLP (no gold)" in matched
     without = {"experiment": "parameters", "settings": (("c1", 0.5),)}
     assert "no gold" in (parameter_study.chart(seeds("youtube", "paper", 0.9, run=without)) or "")
 

@@ -21,6 +21,7 @@ from unruly_lab.bench.tables import (
     of_the_paper,
     page,
     several_encoders,
+    titled_with_gold,
 )
 
 METHODS = ("bert-mlp", "paper", "default")
@@ -145,11 +146,20 @@ def _gap(dataset: str, ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> st
 
 
 def chart(outcomes: Sequence[Outcome]) -> str | None:
-    """One curve for each method; error bars are ± sd over seeds."""
-    found = lines(outcomes)
+    """One curve for each method, named with its use of gold; error bars are ± sd over seeds."""
+    found = of_the_paper(cells(outcomes, "main", METHODS))
     if not found:
         return None
-    return svg_of(panels([_panel(dataset, by) for dataset, by in found.items()]), "by-matched")
+    named = several_encoders(found)
+    legend = {
+        (title := v.title(named)): titled_with_gold(title, [o for d in c.values() for o in d])
+        for v, c in found.items()
+    }
+    drawn = [
+        _panel(dataset, {legend[title]: mine for title, mine in by_title.items()})
+        for dataset, by_title in lines(outcomes).items()
+    ]
+    return svg_of(panels(drawn), "by-matched")
 
 
 def _panel(dataset: str, by_title: dict[str, tuple[Group, ...]]) -> Panel:

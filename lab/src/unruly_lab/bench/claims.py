@@ -303,6 +303,7 @@ def _clean_gain(share: float) -> dict[str, float]:
 
 OTHERS = (
     "Not figures, or on pages of their own: the rules' coverage and accuracy ([data statistics](data-statistics.md)), "
+    "which of the other systems is best overall, in the paper BERT-MLP ([the main table](main-table.md)), "
     "validation accuracy ([here](validation.md)), accuracy by the number of votes ([here](by-matched.md)), the curves of each "
     "hyper-parameter ([parameter study](parameter-study.md)), and the case study ([a review like the paper's](../docs/case-study.md))."
 )

@@ -72,7 +72,7 @@ def legend(figure: Figure, columns: int = 3) -> None:
     columns = min(columns, max(1, across // wide))
     figure.legend(
         list(handles.values()),
-        [textwrap.fill(label, across - _MARK) for label in handles],
+        [textwrap.fill(label, across - _MARK, break_on_hyphens=False) for label in handles],
         loc="outside upper left",
         ncols=columns,
         frameon=False,
