@@ -28,6 +28,7 @@ from unruly_lab.bench import (
 from unruly_lab.bench.data_statistics import DatasetFacts, SourceFacts
 from unruly_lab.bench.page import write_pictures
 from unruly_lab.bench.paper_figures import CLEAN_SHARES, DATASETS, Ranges
+from unruly_lab.bench.pictures import axes, figure
 from unruly_lab.bench.runs import Matched, Noise, Outcome
 from unruly_lab.bench.tables import GoldMark
 from unruly_lab.bench.trials import Scored, changes
@@ -127,6 +128,7 @@ def test_main_table_names_every_method_and_marks_the_papers_figures() -> None:
         ("bert-mlp", (), "no gold"),
         ("paper", (), "settings chosen with gold in view"),  # the paper's hyper-parameters
         ("neuralqpp", (), "settings chosen with gold in view"),  # its starting weights
+        ("default", (), "settings chosen with gold in view"),  # its constants
         ("bert-mlp", GOLD, "true labels used"),
     ],
 )
@@ -135,6 +137,31 @@ def test_a_dot_is_marked_by_the_part_that_gold_took(
 ) -> None:
     svg = main_table.chart(seeds("youtube", method, 0.8, gold_used=used)) or ""
     assert [words for words in map(str, GoldMark) if words in svg] == [mark]
+
+
+def test_data_sets_that_took_no_part_have_a_picture_of_their_own_without_a_mark_of_gold() -> None:
+    several = [*seeds("youtube", "default", 0.8), *seeds("tweets", "default", 0.8)]
+    svg = main_table.chart_of_others(several) or ""
+    assert [words for words in map(str, GoldMark) if words in svg] == ["no gold"]
+    assert "tweets" in svg
+    assert "youtube" not in svg
+    assert "tweets" not in (main_table.chart(several) or "tweets")
+    assert main_table.chart_of_others(several[1:]) is None  # the main picture has them
+
+
+def test_the_papers_reduction_stands_over_the_bar_that_is_made_as_its_own() -> None:
+    """Our bar by gold, where there is one: the mark moves with its place among the bars."""
+    last = seeds("youtube", "paper", 0.8)
+    by_gold = seeds("youtube", "paper", 0.9, run={"selection": "gold"}, gold_used=GOLD)
+    found = noise.lines([*last, *by_gold])
+    assert [line.as_theirs for line in found] == [False, True]
+    voters = {"selection": "gold", "settings": (("attention", "voters"),)}
+    (line,) = noise.lines(seeds("youtube", "paper", 0.9, run=voters, gold_used=GOLD))
+    assert not line.as_theirs
+    ax = axes(figure())
+    noise._papers(ax, ["youtube"], found)
+    (mark,) = ax.lines
+    assert mark.get_xdata() == pytest.approx([2 * 0.8 / 3])  # majority vote is the first of three
 
 
 def lines(svg: str | None) -> list[str]:
@@ -153,7 +180,7 @@ def test_a_study_of_two_methods_says_which_data_sets_each_has() -> None:
     assert "spouse, The paper's method, epoch by gold" in " ".join(lines(both))
 
 
-def test_noise_and_the_parameter_study_say_what_gold_took_part() -> None:
+def test_legends_say_what_gold_took_part() -> None:
     by_gold = {"selection": "gold"}
     one = seeds("youtube", "paper", 0.9, run=by_gold, gold_used=GOLD)
     words = " ".join(lines(noise.chart(one)))
@@ -163,6 +190,9 @@ def test_noise_and_the_parameter_study_say_what_gold_took_part() -> None:
     study = parameter_study.chart(seeds("youtube", "paper", 0.9, run=run, gold_used=GOLD)) or ""
     assert "gold: choice of the epoch" in " ".join(lines(study))
     assert max(map(len, lines(study))) < 90  # all of it inside the picture
+    matched = " ".join(lines(by_matched.chart(one + seeds("youtube", "bert-mlp", 0.8))))
+    assert "gold: choice of the epoch, the paper's hyper-parameters" in matched
+    assert "BERT-MLP (no gold)" in matched
     without = {"experiment": "parameters", "settings": (("c1", 0.5),)}
     assert "no gold" in (parameter_study.chart(seeds("youtube", "paper", 0.9, run=without)) or "")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -190,6 +191,8 @@ def test_gold_use_is_told_for_every_line() -> None:
         }
     )
     shown = "nothing (A, D, E); choice of the epoch (B); the paper's hyper-parameters (C)"
+    assert "nothing (G)" in gold_words({"G": [outcome("tweets", "default", 0.9)]})
+    assert "gold labels of these" in gold_words({"H": [outcome("trec", "default", 0.9)]})
     start = gold_words({"F": [outcome("trec", "neuralqpp", 0.9)]})
     assert "starting weights (agnews validation labels) (F)" in start
     assert shown in said
@@ -309,6 +312,9 @@ def test_the_parameter_study_counts_the_default_once() -> None:
     said = parameter_study.table(several)
     assert lines_with(said, "| 0.2 * | 90.0 |")
     assert lines_with(said, "c1: youtube moves by 14.0 points, from 80.0 at 0.9 to 94.0 at 0.3")
+    assert lines_with(said, "**One seed** on youtube")
+    again = replace(several[0], run=replace(several[0].run, seed=1))
+    assert "One seed" not in (parameter_study.table([*several, again]) or "One seed")
 
 
 def trial(number: int, valid: float, test: float, selection: str = "gold") -> Outcome:
@@ -396,6 +402,40 @@ def test_the_main_table_by_hand() -> None:
     assert "- MT, no gold: imdb 7.1 points above the paper's 72.9." in rows
 
 
+def test_other_data_sets_stand_below_with_the_part_that_they_took() -> None:
+    several = [
+        *seeds("youtube", "default", 0.9),
+        *seeds("trec", "default", 0.7),
+        *seeds("tweets", "default", 0.80, 0.82),
+        *seeds("verses", "default", 0.91),
+        *seeds("verses", "majority-vote", 0.50),
+    ]
+    said = main_table.table(several)
+    assert said is not None
+    above, below = said.split("### Data sets that are not the paper's")
+    assert "tweets" not in above
+    assert "trec" not in above
+    rows = [line for line in below.splitlines() if line.startswith("|")]
+    assert rows == [
+        "| data set | in view | Majority vote | unruly's default |",
+        "|:--|--:|--:|--:|",
+        "| trec | yes | – | 70.0 |",
+        "| tweets | no | – | 81.0 ± 1.4 |",
+        "| verses | no | 50.0 | 91.0 |",
+        "| mean of those | no | – | 86.0 |",
+    ]
+    alone = main_table.table(seeds("tweets", "default", 0.8)) or ""  # nothing to stand below
+    assert "| unruly's default | nothing | 80.0 |" in alone
+    assert "###" not in alone
+
+
+def test_tables_of_the_papers_experiments_are_of_its_data_sets() -> None:
+    several = [*seeds("youtube", "default", 0.9), *seeds("tweets", "default", 0.8)]
+    for table in (noise.table, by_matched.table, run_time.table):
+        assert "tweets" not in (table(several) or "tweets")
+        assert "tweets" in (table(several[1:]) or "")  # one's own data have them, too
+
+
 def test_spouse_has_the_f1_of_its_rare_class_beside_accuracy() -> None:
     said = main_table.table(
         [outcome("spouse", "default", 0.93, f1=(0.96, 0.45), classes=("NOT", "SPOUSE"))]
@@ -439,13 +479,13 @@ def test_run_times_stand_beside_the_papers_minutes() -> None:
         [
             outcome("youtube", "paper", 0.9, cpu=10.0, parameters=100),
             outcome("youtube", "paper", 0.9, {"seed": 1}, cpu=20.0, parameters=300),
-            outcome("trec", "default", 0.9, cpu=1.0, parameters=1234),
+            outcome("imdb", "default", 0.9, cpu=1.0, parameters=1234),
         ]
     )
     assert said is not None
     assert "| The paper's method | 100 to 300 | 15.0 | – |" in said
     assert "| unruly's default | 1,234 | – | 1.0 |" in said
-    assert "| *the paper's method, in the paper* | *199,000* | *114* | – |" in said
+    assert "| *the paper's method, in the paper* | *199,000* | *114* | *219* |" in said
     assert "youtube 15.0 s on 1,564 training documents (the paper: 114 s on 1,000)." in said
 
 
@@ -463,6 +503,7 @@ def test_data_statistics_by_hand() -> None:
         in said
     )
     assert "| a | youtube | 75.0 | 66.7 |" in said
+    assert "| a | trec |" not in said  # the sources of other data sets are too many
     assert (
         "all 2 sources of the paper's data sets here: accuracy 58.3, coverage 62.5; in the paper 67.5 and 23.3."
         in said

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from unruly_lab.bench import paper_figures as paper
 from unruly_lab.bench.main_table import ABLATIONS, differences_beyond_chance, method_rows
 from unruly_lab.bench.runs import Outcome
-from unruly_lab.bench.tables import Cells, Spread, Variant, cells, conditions, page
+from unruly_lab.bench.tables import Cells, Spread, Variant, cells, conditions, of_the_paper, page
 from unruly_lab.peers.systems import entry
 
 TITLE = "Ablations"
@@ -16,7 +16,7 @@ WHOLE = "paper"
 
 def table(outcomes: Sequence[Outcome]) -> str | None:
     """The whole method, then without each part; and which parts cost more than they bring."""
-    found = cells(outcomes, "main", (WHOLE, *ABLATIONS))
+    found = of_the_paper(cells(outcomes, "main", (WHOLE, *ABLATIONS)))
     if not any(variant.method in ABLATIONS for variant in found):
         return None
     shown = [o for by_dataset in found.values() for several in by_dataset.values() for o in several]

@@ -18,8 +18,10 @@ from unruly_lab.bench.tables import (
     fewer,
     gold_words,
     markdown,
+    of_the_paper,
     page,
     several_encoders,
+    titled_with_gold,
 )
 
 METHODS = ("bert-mlp", "paper", "default")
@@ -63,8 +65,8 @@ def _counted(outcome: Outcome) -> tuple[Counter[int], Counter[int]]:
 
 
 def lines(outcomes: Sequence[Outcome]) -> dict[str, dict[str, tuple[Group, ...]]]:
-    """Data set, then the title of the method, then its groups."""
-    found = cells(outcomes, "main", METHODS)
+    """Data set of the paper, then the title of the method, then its groups."""
+    found = of_the_paper(cells(outcomes, "main", METHODS))
     named = several_encoders(found)
     return {
         dataset: {
@@ -76,7 +78,7 @@ def lines(outcomes: Sequence[Outcome]) -> dict[str, dict[str, tuple[Group, ...]]
 
 def table(outcomes: Sequence[Outcome]) -> str | None:
     """One block for each data set; None without one of our methods."""
-    found = cells(outcomes, "main", METHODS)
+    found = of_the_paper(cells(outcomes, "main", METHODS))
     if not any(variant.method != "bert-mlp" for variant in found):
         return None
     named = several_encoders(found)
@@ -144,11 +146,20 @@ def _gap(dataset: str, ours: Sequence[Outcome], theirs: Sequence[Outcome]) -> st
 
 
 def chart(outcomes: Sequence[Outcome]) -> str | None:
-    """One curve for each method; error bars are ± sd over seeds."""
-    found = lines(outcomes)
+    """One curve for each method, named with its use of gold; error bars are ± sd over seeds."""
+    found = of_the_paper(cells(outcomes, "main", METHODS))
     if not found:
         return None
-    return svg_of(panels([_panel(dataset, by) for dataset, by in found.items()]), "by-matched")
+    named = several_encoders(found)
+    legend = {
+        (title := v.title(named)): titled_with_gold(title, [o for d in c.values() for o in d])
+        for v, c in found.items()
+    }
+    drawn = [
+        _panel(dataset, {legend[title]: mine for title, mine in by_title.items()})
+        for dataset, by_title in lines(outcomes).items()
+    ]
+    return svg_of(panels(drawn), "by-matched")
 
 
 def _panel(dataset: str, by_title: dict[str, tuple[Group, ...]]) -> Panel:

@@ -163,6 +163,7 @@ def table(facts: Sequence[DatasetFacts]) -> str | None:
         return None
     by_name = {one.name: one for one in facts}
     ordered = [by_name[name] for name in in_order(by_name)]
+    listed = [one for one in ordered if paper.known(one.name)] or ordered
     return page(
         TITLE,
         "Of the training documents, in per cent: coverage is the share with at least one vote; accuracy of votes the "
@@ -170,12 +171,12 @@ def table(facts: Sequence[DatasetFacts]) -> str | None:
         "are used for counting alone.",
         markdown(HEADER, [_row(one) for one in ordered]),
         "\n".join(f"- {line}" for one in ordered if (line := _sentence(one))),
-        "Every source:",
+        "Every source" + ("" if listed == ordered else " of the paper's data sets") + ":",
         markdown(
             ("source", "data set", "coverage", "accuracy"),
             [
                 (source.name, one.name, _percent(source.coverage), _percent(source.accuracy))
-                for one in ordered
+                for one in listed
                 for source in one.sources
             ],
         ),

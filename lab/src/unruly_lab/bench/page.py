@@ -107,6 +107,7 @@ def _failed(failures: Sequence[Failure]) -> str:
 # In the order of the paper: the name of the file (that of the table beside it), what it shows, who draws it.
 PICTURES: tuple[tuple[str, str, Callable[[Sequence[Outcome]], str | None]], ...] = (
     ("main-table", "Every method on every data set", main_table.chart),
+    ("other-data", main_table.OTHERS, main_table.chart_of_others),
     ("noise", "Noise before and after denoising", noise.chart),
     ("by-matched", "Accuracy by the number of matched sources", by_matched.chart),
     ("clean-labels", "Accuracy with clean labels", clean_labels.chart),

@@ -172,7 +172,6 @@ BEST: dict[str, Chosen] = {
 MATCHED_ABOVE: dict[str, int] = {name: best_settings(name).p for name in DATASETS}  # p
 
 # The search space that the section "Parameter Study" names for its curves. The curves are not in numbers.
-STUDY_HIDDEN = (64, 128, 256, 512)
 STUDY_LEARNING_RATE = (0.01, 0.1)  # from, to
 
 
@@ -200,13 +199,6 @@ SOURCES_MEAN_ACCURACY = (
     67.5  # over the rules of all data sets, from the text beside the bubble chart
 )
 SOURCES_MEAN_COVERAGE = 23.3
-
-# "Case Study": the conditional reliability of three sources on one yelp review.
-CASE_RELIABILITY: dict[str, float] = {
-    "keyword_mood": 0.1074,
-    "keyword_service": 0.1074,
-    "keyword_general": 0.2482,
-}
 
 
 def known(dataset: str) -> str | None:

@@ -70,7 +70,8 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
         f"varied, the others at the paper's defaults (c1 {default.c1:g}, c3 {default.c3:g}, learning rate "
         f"{default.learning_rate:g}, hidden size {default.hidden}, marked *). The paper shows its curves as "
         "pictures, without figures; it says that accuracy is stable unless a loss weight is too large and, on "
-        "spouse, the learning rate too small or the hidden size too large.",
+        "spouse, the learning rate too small or the hidden size too large. The paper chose these defaults with gold in "
+        "view." + _one_seed(found),
         *(
             part
             for title, by_parameter in curves(outcomes).items()
@@ -79,6 +80,20 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
         "\n".join(f"- {said}" for said in _sentences(curves(outcomes))),
         gold_words(titled),
         conditions([o for several in titled.values() for o in several]),
+    )
+
+
+def _one_seed(found: Cells) -> str:
+    """Where a curve is of one seed, and so what it cannot tell."""
+    seeds: dict[str, set[int]] = {}
+    for o in (o for by_dataset in found.values() for o in _all(by_dataset)):
+        seeds.setdefault(o.run.dataset, set()).add(o.run.seed)
+    alone = [name for name in datasets(found) if len(seeds[name]) == 1]
+    if not alone:
+        return ""
+    return (
+        f" **One seed** on {', '.join(alone)}: what moves there from one value to the next is the parameter and chance "
+        "together."
     )
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unruly_lab.bench.runs import Outcome
-from unruly_lab.bench.tables import GoldMark, Spread, Variant, cells, datasets, several_encoders
+from unruly_lab.bench.tables import Cells, GoldMark, Spread, Variant, datasets, several_encoders
 
 INK, SOFT, GRID = "#222222", "#6b6b6b", "#e3e3e3"
 BLUE, ORANGE, GREEN, RED, SKY, PINK = (
@@ -72,7 +72,7 @@ def legend(figure: Figure, columns: int = 3) -> None:
     columns = min(columns, max(1, across // wide))
     figure.legend(
         list(handles.values()),
-        [textwrap.fill(label, across - _MARK) for label in handles],
+        [textwrap.fill(label, across - _MARK, break_on_hyphens=False) for label in handles],
         loc="outside upper left",
         ncols=columns,
         frameon=False,
@@ -257,10 +257,9 @@ DotOf = Callable[[Variant, str, Sequence[Outcome]], Dot]  # of a method, a data 
 
 
 def main_panels(
-    outcomes: Sequence[Outcome], dot: DotOf, *, name: str, label: str, log: bool = False
+    found: Cells, dot: DotOf, *, name: str, label: str, log: bool = False
 ) -> str | None:
     """The picture as SVG; None where nothing was run."""
-    found = cells(outcomes, "main")
     if not found:
         return None
     named = several_encoders(found)

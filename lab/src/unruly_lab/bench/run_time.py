@@ -17,6 +17,7 @@ from unruly_lab.bench.tables import (
     gold_mark,
     in_order,
     markdown,
+    of_the_paper,
     page,
     several_encoders,
 )
@@ -27,7 +28,7 @@ METHOD = "paper"
 
 def table(outcomes: Sequence[Outcome]) -> str | None:
     """Methods × data sets; the paper's minutes and its number of parameters beside ours."""
-    found = cells(outcomes, "main")
+    found = of_the_paper(cells(outcomes, "main"))
     if not found:
         return None
     names, named = datasets(found), several_encoders(found)
@@ -85,7 +86,8 @@ def _sentences(found: Cells) -> list[str]:
 def chart(outcomes: Sequence[Outcome]) -> str | None:
     """Dots are means over seeds, lines go from the fastest to the slowest run; a logarithmic axis."""
     label = "CPU seconds of learning (lines: fastest to slowest seed)"
-    return main_panels(outcomes, _dot, name="run-time", label=label, log=True)
+    found = of_the_paper(cells(outcomes, "main"))
+    return main_panels(found, _dot, name="run-time", label=label, log=True)
 
 
 def _dot(variant: Variant, dataset: str, several: Sequence[Outcome]) -> Dot:

@@ -17,6 +17,7 @@ from unruly_lab.bench.tables import (
     datasets,
     gold_words,
     markdown,
+    of_the_paper,
     page,
     papers_row,
     rows,
@@ -37,7 +38,7 @@ TITLE = "Supervised models on majority and on denoised labels"
 
 def table(outcomes: Sequence[Outcome]) -> str | None:
     """Each model on both kinds of labels; None when none was trained on denoised ones."""
-    found = cells(outcomes, "main", METHODS)
+    found = of_the_paper(cells(outcomes, "main", METHODS))
     if not any(variant.method.endswith("-denoised") for variant in found):
         return None
     columns, named = datasets(found), several_encoders(found)
