@@ -91,9 +91,7 @@ def source_facts(
             conflicts=row.conflicts,
             reliability=known.reliability,
             estimated=_estimated(known),
-            measured=None
-            if scored is None or gold is None
-            else measured_accuracy(scored, gold, j),
+            measured=None if scored is None or gold is None else measured_accuracy(scored, gold, j),
         )
         for j, (known, row) in enumerate(zip(summary.sources, table.sources, strict=True))
     )

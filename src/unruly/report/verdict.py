@@ -436,9 +436,7 @@ def _basis(facts: Facts) -> str:
             f"({FEW}; half of that where the estimate is wider), and otherwise estimated by the model; those of words are "
             f"estimated. {other}"
         )
-    by_hand = (
-        " Sources with enough labels by hand are measured on these." if facts.labels else ""
-    )
+    by_hand = " Sources with enough labels by hand are measured on these." if facts.labels else ""
     return (
         f"{counted} Accuracies are the model's own estimates, and wrong where the model is wrong.{by_hand} "
         "Read some of the documents before you change a rule."
