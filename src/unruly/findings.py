@@ -222,6 +222,15 @@ class StarredKeyword:
 
 
 @dataclass(frozen=True)
+class UnspacedKeywords:
+    """Keywords in a script without spaces, looked for as whole words: most of their occurrences are inside one."""
+
+    kind: ClassVar[str] = "unspaced_keywords"
+    source: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class NoLabels:
     """The project names a column of labels, and no file has labels in it."""
 
@@ -417,6 +426,7 @@ Finding = (
     | IdleRule
     | ExampleFailure
     | StarredKeyword
+    | UnspacedKeywords
     | ReadAsWindows1252
     | NoLabels
     | RepeatedTexts

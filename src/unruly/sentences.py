@@ -43,6 +43,7 @@ from unruly.findings import (
     UnknownClass,
     UnknownId,
     UnreadableLine,
+    UnspacedKeywords,
     WeakSource,
     WeakWord,
 )
@@ -102,7 +103,13 @@ def sentence(found: Finding, project: Path | None = None) -> str:
             )
         case SilentSource(source=source):
             return f"{source} never votes on these documents: change its rules, or disable it."
-        case DocumentsUnasked() | DocumentsGivenUp() | IdleRule() | StarredKeyword():
+        case (
+            DocumentsUnasked()
+            | DocumentsGivenUp()
+            | IdleRule()
+            | StarredKeyword()
+            | UnspacedKeywords()
+        ):
             return _about_rules(found, project)
         case ExampleFailure(where=where, text=text, counter_example=counter):
             what = "matches its counter-example" if counter else "does not match its example"
@@ -299,7 +306,8 @@ def _uncovered(found: UncoveredClass) -> str:
 
 
 def _about_rules(
-    found: DocumentsUnasked | DocumentsGivenUp | IdleRule | StarredKeyword, project: Path | None
+    found: DocumentsUnasked | DocumentsGivenUp | IdleRule | StarredKeyword | UnspacedKeywords,
+    project: Path | None,
 ) -> str:
     match found:
         case DocumentsUnasked(documents=documents, of=every) if documents == every:
@@ -334,6 +342,11 @@ def _about_rules(
             return (
                 f"{source} has the keyword {word!r}, whose star is an ordinary character: for all words that begin so, "
                 f"write pattern = '\\b{word[:-1]}'."
+            )
+        case UnspacedKeywords(source=source, words=words):
+            return (
+                f"{source} looks for whole words, and {listed(map(repr, words))} {'is' if len(words) == 1 else 'are'} in a "
+                'script without spaces between words: set match = "substring".'
             )
     assert_never(found)
 

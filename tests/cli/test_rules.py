@@ -203,6 +203,20 @@ def test_empty_and_repeated_texts_are_counted(unruly: Unruly, spam: Path) -> Non
     }
 
 
+def test_whole_words_of_a_script_without_spaces_are_spoken_of(unruly: Unruly, spam: Path) -> None:
+    rules = (spam / "unruly.toml").read_text()
+    (spam / "unruly.toml").write_text(rules.replace('"cash"', '"cash", "免费", "a赚钱"', 1))
+    said = unruly("check", spam).out
+    assert "money looks for whole words, and '免费', 'a赚钱' are in a script without spaces" in said
+    found = {"kind": "unspaced_keywords", "source": "money", "words": ["免费", "a赚钱"]}
+    assert found in json.loads(unruly("check", spam, "--json").out)["findings"]
+    fixed = rules.replace('"cash"', '"cash", "免费"', 1).replace(
+        "keywords = [", 'match = "substring"\nkeywords = ['
+    )
+    (spam / "unruly.toml").write_text(fixed)
+    assert "script without spaces" not in unruly("check", spam).out
+
+
 def test_a_star_at_the_end_of_a_keyword_is_spoken_of(unruly: Unruly, spam: Path) -> None:
     rules = (spam / "unruly.toml").read_text()
     assert "whose star" not in unruly("check", spam).out

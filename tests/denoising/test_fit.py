@@ -171,6 +171,19 @@ def test_label_weights_undo_how_the_labelled_documents_were_drawn() -> None:
     assert weighed == pytest.approx(0.15, abs=0.06)
 
 
+def test_labels_that_say_nothing_of_all_documents_are_not_counted_for_the_shares() -> None:
+    features, votes, truth = skewed(300, 0.3, [0.7, 0.8])
+    clean, weights = np.full(300, -1), np.zeros(300)
+    clean[:30] = truth[:30]
+    weights[:20] = 1.0  # the other ten were drawn to check one source
+    model = denoise(features, votes, clean=clean, label_weights=weights)
+    assert model.balance.labels == 20
+    assert model.gold_used == (GoldUse(Use.TRAINING, 30), GoldUse(Use.PRIOR, 20))
+    none = denoise(features, votes, clean=clean, label_weights=np.zeros(300))
+    assert none.balance.labels == 0
+    assert none.gold_used == (GoldUse(Use.TRAINING, 30),)
+
+
 def test_the_balance_is_judged_by_posteriors_that_have_not_seen_the_labels() -> None:
     features, votes, truth = skewed(800, 0.15, [0.6, 0.65], signal=0.4)
     rows = np.arange(120)

@@ -113,6 +113,21 @@ def test_a_weak_source_stands_beside_chance_where_shares_are_known() -> None:
     assert unsure.endswith("chance level 35%: read some of its matches before you change it.")
 
 
+def test_labels_by_hand_measure_a_source_where_they_tell_more_than_the_estimate() -> None:
+    votes = votes_of([[0, 0, -1]] * 60)
+    labels = np.array([1] * 10 + [-1] * 50)
+    judge = judged(votes, 0.9, 0.9)
+    wide = replace(judge, estimated={"x": Share(0.7, 0.3, 1.0, 60), "y": Share(0.9, 0.8, 1.0, 60)})
+    found = [c for c in critique_rules(votes, wide, labels=labels) if isinstance(c, WeakSource)]
+    assert [(c.source, c.measured, c.accuracy) for c in found] == [("x", True, wilson(0, 10))]
+    assert remedy_of(found[0]) == DisableSource("x")
+    few = np.where(np.arange(60) < 9, labels, -1)
+    assert not [c for c in critique_rules(votes, wide, labels=few) if isinstance(c, WeakSource)]
+    many = np.array([1] * 20 + [-1] * 40)  # enough, however narrow the estimate
+    found = [c for c in critique_rules(votes, wide, labels=many) if isinstance(c, WeakSource)]
+    assert {c.source for c in found} == {"x", "y"}
+
+
 def test_few_votes_are_not_judged() -> None:
     votes = votes_of([[0, -1, -1]] * 19)
     found = critique_rules(votes, judged(votes, 0.1, n=19))

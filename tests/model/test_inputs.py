@@ -113,6 +113,14 @@ def test_ids_that_differ_are_named() -> None:
         check_rows(documents, Votes.from_array([[0], [1]], ids=["a", "c"]))
 
 
+def test_rows_of_a_pandas_frame_that_was_split_are_told_where_its_ids_come_from() -> None:
+    frame = pd.DataFrame({"text": ["one", "two", "three"], "key": ["a", "b", "c"]})
+    votes = Votes.from_array([[0], [1]], ids=["b", "c"])
+    with pytest.raises(InputError, match="or set the index of the frame to their ids"):
+        check_rows(Documents.of(frame[1:]), votes)
+    check_rows(Documents.of(frame[1:].set_index("key")), votes)
+
+
 def test_a_matrix_of_votes_takes_the_documents_ids() -> None:
     votes, numbered = votes_of([[0], [1]], pl.Series("id", ["a", "b"]))
     assert numbered

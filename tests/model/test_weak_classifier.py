@@ -327,6 +327,20 @@ def test_cross_validation_by_held_out_votes_and_by_gold() -> None:
     assert predicted.shape == (120,)
 
 
+def test_held_out_votes_score_a_pipeline_and_one_in_a_pipeline() -> None:
+    data = planted(n=90)
+    X, votes = data.features, data.votes
+    scores = cross_val_score(quick(), X, votes, cv=3, scoring=vote_agreement)
+    alone = make_pipeline(quick())
+    nested = make_pipeline("passthrough", alone)
+    for line in (alone, nested):
+        said = cross_val_score(line, X, votes, cv=3, scoring=vote_agreement)
+        np.testing.assert_array_equal(said, scores)
+    scaled = make_pipeline(StandardScaler(), quick()).fit(X, votes)
+    expected = scaled[-1].vote_agreement(scaled[0].transform(X), votes)
+    assert vote_agreement(scaled, X, votes) == expected
+
+
 def test_grid_search_without_gold() -> None:
     data = planted(n=90)
     search = GridSearchCV(quick(), {"settings__hidden": [2, 16]}, cv=2, scoring=vote_agreement)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unruly.errors import InputError, UnrulyError
-from unruly.project.new import STARTER_FILES, make_starter, new_project
+from unruly.project.new import STARTER_FILES, look_at, make_starter, new_project
 from unruly.project.project import Project
 
 
@@ -200,3 +201,24 @@ def test_any_names_of_classes_are_written_as_they_are(classes: list[str]) -> Non
             return
         assert made.classes == tuple(classes)
         assert Project.read(Path(room) / "mine").classes == made.classes
+
+
+def test_a_project_for_a_wrench_folder_takes_its_classes_and_splits(tmp_path: Path) -> None:
+    folder = tmp_path / "mails"
+    folder.mkdir()
+    (folder / "label.json").write_text('{"0": "ham", "1": "spam"}')
+    for split, text in {"train": "no ham", "test": "spam"}.items():
+        row = {"label": 1, "weak_labels": [-1], "data": {"text": text}}
+        (folder / f"{split}.json").write_text(json.dumps({"0": row}))
+    project = new_project(tmp_path / "mine", folder)
+    files = project.data
+    assert (files.train, files.valid, files.test) == ("../mails", None, "../mails")
+    assert (files.text, files.id, files.label) == (None, None, None)
+    assert project.sources.vote(project.corpus("test")).matrix.tolist() == [[-1, 1]]
+    assert new_project(tmp_path / "other", folder, ("spam", "ham")).classes == ("spam", "ham")
+    with pytest.raises(InputError, match="its classes are ham, spam: leave out --classes"):
+        new_project(tmp_path / "a", folder, ("spam", "eggs"))
+    with pytest.raises(InputError, match="leave out --text and --label"):
+        new_project(tmp_path / "a", folder, label="label")
+    with pytest.raises(InputError, match="make a project for it"):
+        look_at(folder)

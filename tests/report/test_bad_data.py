@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from unruly.model.critique import DisableSource, DropWord, remedy_of
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.project.project import Project
 from unruly.project.suggestions import suggest
-from unruly.report.facts import Facts, gather
+from unruly.report.facts import SUGGESTIONS, Facts, gather
 from unruly.report.page import page
 from unruly.sentences import sentence
 
@@ -79,6 +79,27 @@ def test_suggestions_are_those_of_the_command_that_has_no_gold(upside_down: Bad)
         s.measured.high < s.accuracy.low for s in scored if s.measured
     )  # really contradicted
     assert all(s.changed is not None for s in scored)
+
+
+def test_with_labels_by_hand_the_report_says_what_the_command_says(tmp_path: Path) -> None:
+    folder = inverted(tmp_path / "p")
+    read = Project.read(folder).corpus("train")
+    assert read.gold is not None
+    lines = [f"t{row},{('dull', 'fun')[read.gold[row]]}" for row in range(60)]
+    (folder / "labels.csv").write_text("\n".join(["id,label", *lines]) + "\n")
+    project = Project.read(folder)
+    model, corpus = project.fit().model, replace(read, gold=None)
+    facts = gather("m", model.fitted, corpus, labels=project.labels(corpus))
+    plain = suggest(project, SUGGESTIONS, model)
+    assert facts.critique == plain.critique
+    assert facts.suggestions == tuple(one for one in plain.suggestions if not one.guess)
+    measured = {c.source for c in facts.critique if isinstance(c, WeakSource) and c.measured}
+    assert measured >= {"north", "south"}
+    assert facts.ledger.used_for(Use.ADVICE)
+    fitted = {n.source for n in model.summary_.notes if isinstance(n, WeakSource) and n.measured}
+    assert fitted <= measured
+    assert "north" in fitted
+    assert "enough labels by hand are measured on these" in page(facts)
 
 
 def test_gold_that_judges_sources_is_a_use_of_its_own(upside_down: Bad) -> None:

@@ -40,7 +40,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name", type=PATH)
-@click.option("--data", type=PATH, help="Your file of texts: CSV, JSON Lines, Parquet, Excel …")
+@click.option(
+    "--data",
+    type=PATH,
+    help="Your file of texts: CSV, JSON Lines, Parquet, Excel …; or a folder in WRENCH's layout.",
+)
 @click.option("--classes", help='Your classes, with commas between: "billing,technical".')
 @click.option("--text", help="The column of texts; guessed if left out.")
 @click.option(
@@ -82,10 +86,10 @@ def new(
         project = new_project(name, data, listing, text=text, label=label)
         named = "" if text else " (if it is another: --text)"
         ids = f"; ids: {project.data.id}" if project.data.id else ""
-        screen.remark(
-            f"{data}: the texts are in the column {project.data.text}{named}{ids}; "
-            f"classes: {listed(project.classes)}"
-        )
+        texts = f"the texts are in the column {project.data.text}{named}{ids}"
+        if project.data.text is None:
+            texts = "texts and true labels are read from WRENCH's layout; its votes are not used"
+        screen.remark(f"{data}: {texts}; classes: {listed(project.classes)}")
     screen.remark(
         f"{name} is ready: edit {name / 'unruly.toml'}, then run: unruly check {quote(str(name))}"
     )

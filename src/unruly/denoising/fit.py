@@ -99,7 +99,8 @@ def denoise(
         shifts = other_shifts(fitted)
         spread = balance_spread(shifts)
         accuracies = source_accuracies(fitted, task.votes, spread)
-        facts = _balance_fact(fitted, shifts, votes.classes, named, int(task.known.sum()), balance)
+        behind = _labels_behind(task, fitted, label_weights)
+        facts = _balance_fact(fitted, shifts, votes.classes, named, behind, balance)
         return DenoisedModel(
             classes=votes.classes,
             sources=votes.sources,
@@ -114,7 +115,7 @@ def denoise(
             accuracy=_table(accuracies),
             spread=spread,
             balance=facts,
-            gold_used=_gold_used(task, fitted),
+            gold_used=_gold_used(task, behind),
             notes=(
                 *_unnamed(votes, named),
                 *_alike(votes),
@@ -184,6 +185,14 @@ def _balance_with_labels(
         np.asarray(task.clean[rows], np.intp),
         weights / weights.sum(),
     )
+
+
+def _labels_behind(task: Task, fitted: Posteriors, label_weights: Float64 | None) -> int:
+    """How many labels the shares are estimated from: not those whose draw did not reach all documents."""
+    if fitted.balance.origin is not BalanceOrigin.LABELS:
+        return 0
+    told = task.known if label_weights is None else task.known & (label_weights > 0)
+    return int(told.sum())
 
 
 def _balance_fact(
@@ -256,13 +265,10 @@ def _reliability(accuracies: Sequence[Share], fitted: Posteriors) -> Float64:
     return weight / weight.sum() if weight.sum() > 0 else weight
 
 
-def _gold_used(task: Task, fitted: Posteriors) -> tuple[GoldUse, ...]:
-    labels = int(task.known.sum())
-    if not labels:
-        return ()
-    told = fitted.balance.origin is BalanceOrigin.LABELS
-    prior = (GoldUse(Use.PRIOR, labels),) if told else ()
-    return (GoldUse(Use.TRAINING, labels), *prior)
+def _gold_used(task: Task, behind: int) -> tuple[GoldUse, ...]:
+    """The uses of labels: all train, `behind` of them tell the class shares."""
+    uses = ((Use.TRAINING, int(task.known.sum())), (Use.PRIOR, behind))
+    return tuple(GoldUse(use, labels) for use, labels in uses if labels)
 
 
 def _unnamed(votes: Votes, named: NDArray[np.int64]) -> tuple[ClassesWithoutVotes, ...]:

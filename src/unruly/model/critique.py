@@ -204,8 +204,8 @@ def critique_rules(
 ) -> tuple[Critique, ...]:
     """What is wrong with the rules, worst kind first.
 
-    `texts` and `rules` are needed to judge keywords. `labels` are true classes (-1: unknown): words with enough of
-    them are measured. `scored` are true classes that decide nothing and are only reported beside the estimates.
+    `texts` and `rules` are needed to judge keywords. `labels` are true classes (-1: unknown): sources and words with
+    enough of them are measured. `scored` are true classes that decide nothing and are only reported beside the estimates.
     `measured` are accuracies of sources against true labels, which count more than the judge's, and `adds` what
     sources add to majority vote by them; `shares` are class shares that are known better than the judge knows them.
 
@@ -218,9 +218,10 @@ def critique_rules(
     ['shares_unknown', 'weak_source', 'conflict', 'uncovered_class']
     """
     sure = judge.shares is not None
-    checked, gains = measured or {}, adds or {}
+    gains = adds or {}
     numbers = np.arange(votes.n) if texts is None else text_numbers(texts)
     estimates = judge.accuracies(votes) if sure else (None,) * votes.k
+    checked = {**_by_labels(votes, labels, estimates), **(measured or {})}
     weak = _weak_sources(
         votes,
         [checked.get(s, e) for s, e in zip(votes.sources, estimates, strict=True)],
@@ -258,6 +259,51 @@ def critique_rules(
         *silent,
         *_uncovered(votes, final),
     )
+
+
+def weak_by_labels(
+    votes: Votes, labels: NDArray[np.int64], estimated: Mapping[str, Share]
+) -> tuple[WeakSource, ...]:
+    """Sources that labels alone leave no doubt about, whatever the fit has estimated of them.
+
+    >>> votes = Votes.from_array([[0]] * 40 + [[-1]] * 10, classes=["ham", "spam"], sources=["a"])
+    >>> labels = np.array([1] * 12 + [-1] * 38)
+    >>> [str(one.accuracy) for one in weak_by_labels(votes, labels, {})]
+    ['0.0% (0.0% to 24.3%)']
+    """
+    checked = _by_labels(votes, labels, [estimated.get(name) for name in votes.sources])
+    shares = [checked.get(name) for name in votes.sources]
+    found = _weak_sources(votes, shares, checked, {}, None, np.arange(votes.n))
+    return tuple(weak for weak in found if weak.clear)
+
+
+def _by_labels(
+    votes: Votes, labels: NDArray[np.int64] | None, estimates: Sequence[Share | None]
+) -> dict[str, Share]:
+    """The accuracy of each source on documents with a label, where that tells more than the estimate does."""
+    if labels is None:
+        return {}
+    found = {}
+    for j, (name, estimate) in enumerate(zip(votes.sources, estimates, strict=True)):
+        share = measured_accuracy(votes, labels, j)
+        if share is not None and tells_more(share, estimate):
+            found[name] = share
+    return found
+
+
+def measured_accuracy(votes: Votes, truth: NDArray[np.int64], j: int) -> Share | None:
+    """How many votes of source j are right, of those on documents whose class is known; None where none is."""
+    checked = votes.voted[:, j] & (truth >= 0)
+    right = int(votes.agrees(truth)[checked, j].sum())
+    return wilson(right, int(checked.sum())) if checked.any() else None
+
+
+def tells_more(measured: Share, estimated: Share | None) -> bool:
+    """Whether enough votes of a source could be checked; half of that will do where the estimate is the wider one."""
+    if measured.n >= FEW:
+        return True
+    width = 1.0 if estimated is None else estimated.high - estimated.low
+    return measured.n >= FEW / 2 and measured.high - measured.low < width
 
 
 def text_numbers(texts: Sequence[str] | pl.Series) -> NDArray[np.intp]:

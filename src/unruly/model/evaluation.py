@@ -524,4 +524,7 @@ def vote_agreement(estimator: Any, X: Any, y: Any) -> float:
     >>> cross_val_score(model, X, votes, scoring=vote_agreement, cv=2)
     array([1., 1.])
     """
+    while steps := getattr(estimator, "steps", None):  # a pipeline: what all but the last make of X
+        X = estimator[:-1].transform(X) if len(steps) > 1 else X
+        estimator = steps[-1][1]
     return float(estimator.vote_agreement(X, y))

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, SettingsError
 from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
-from unruly.findings import BlankTexts, DocumentsUnasked, LearntFromSample, Note
+from unruly.findings import BlankTexts, DocumentsUnasked, LearntFromSample, Note, WeakSource
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import AccuracyEstimate, estimate_accuracy, hold_out
 from unruly.labelmodels.label_model import refuse_one_class
 from unruly.labelmodels.majority_vote import class_wins
 from unruly.learner import Gold, Heads, Learner
 from unruly.ledger import Ledger
+from unruly.model.critique import weak_by_labels
 from unruly.model.fitted import (
     SNIPPET,
     Fitted,
@@ -132,8 +133,8 @@ def _carried(rules: SavedRules, request: FitRequest) -> SavedRules:
 def _summary(
     request: FitRequest, learner: Learner, heads: Heads, width: int, ledger: Ledger
 ) -> FitSummary:
-    encoder, votes = request.encoder, request.votes
-    return summarise(
+    encoder, votes, labels = request.encoder, request.votes, request.labels
+    summary = summarise(
         learner,
         heads,
         votes,
@@ -149,6 +150,10 @@ def _summary(
         ),
         ledger=ledger,
     )
+    weak = () if labels is None else weak_by_labels(votes, labels.numbers, summary.estimated)
+    named = {one.source for one in weak}
+    others = [n for n in summary.notes if not (isinstance(n, WeakSource) and n.source in named)]
+    return replace(summary, notes=(*others, *weak))
 
 
 def _refuse_one_class(votes: Votes, labels: Labelled | None) -> None:

@@ -239,6 +239,7 @@ def check_rows(documents: Documents, votes: Votes) -> None:
         raise InputError(
             f"row {row}: the document's id is {ours[row]!r}, but the votes are on {theirs[row]!r}: "
             "vote on these documents, in this order"
+            + ("" if documents.index is None else ", or set the index of the frame to their ids")
         )
 
 

@@ -28,6 +28,7 @@ from unruly.rules.sources import Sources
 from unruly.texts.columns import ID_NAME, Layout, find_layout
 from unruly.texts.corpus import Corpus
 from unruly.texts.table import open_table
+from unruly.texts.wrench import is_wrench
 from unruly.wording import listed
 
 STARTER_FILES = ("unruly.toml", "comments.csv", "README.md")
@@ -228,7 +229,8 @@ def new_project(
 ) -> Project:
     """Write a new folder with a project for a file of texts, which stays where it is.
 
-    Without `classes`, they are the values of the column `label`, whose labels are for scoring only.
+    Without `classes`, they are the values of the column `label`, whose labels are for scoring only. A folder in WRENCH's
+    layout knows its classes, texts and true labels; of its votes nothing is used.
 
     >>> import tempfile
     >>> data = Path(tempfile.mkdtemp()) / "reviews.csv"
@@ -239,26 +241,54 @@ def new_project(
     """
     if folder.exists() or folder.is_symlink():
         raise InputError(f"{folder} exists already: choose another name")
-    look = look_at(path, text)
     named = tuple(name.strip() for name in classes if name.strip())
-    if not named and label is None:
-        raise InputError(_which_classes(look))
-    # Refused where a column is not there, or a label is none of the classes.
-    read = Corpus.read(path, text=look.text, label=label, classes=named or None)
-    named = named or read.classes or ()
     there = Path(os.path.relpath(path, folder)).as_posix()
-    id, code = (one if one and _identifies_all(read, one) else None for one in (look.id, look.code))
-    data = DataFiles(train=there, text=look.text, id=id, label=label)
+    if is_wrench(path):
+        if text or label:
+            raise InputError(
+                f"{path}: a WRENCH folder names its own columns: leave out --text and --label"
+            )
+        data, named, code = _wrench_files(path, there), _wrench_classes(path, named), None
+    else:
+        data, named, code = _file(path, there, named, text, label)
     project = Project(Sources(named, tuple(map(_by_name, named))), data)
     prior = tomlkit.item(f"{named[0]} is about 1 in 3").as_string()
     hint = (
         f"# prior = {prior}   # how common the classes are, if you know: the line that helps most"
     )
     task, rest = to_toml(project).split("\n\n", 1)
-    rest = _with_id_explained(rest, look.text, id, code)
+    rest = _with_id_explained(rest, data.text, data.id, code)
     with folder_written_whole(folder) as part:
         (part / FILE_NAME).write_text(f"{_HEADER}{task}\n{hint}\n\n{rest}", encoding="utf-8")
     return read_project(folder)
+
+
+def _file(
+    path: Path, there: str, named: tuple[str, ...], text: str | None, label: str | None
+) -> tuple[DataFiles, tuple[str, ...], str | None]:
+    """What [data] says of a file, the classes, and another column that may hold ids."""
+    look = look_at(path, text)
+    if not named and label is None:
+        raise InputError(_which_classes(look))
+    # Refused where a column is not there, or a label is none of the classes.
+    read = Corpus.read(path, text=look.text, label=label, classes=named or None)
+    id, code = (one if one and _identifies_all(read, one) else None for one in (look.id, look.code))
+    data = DataFiles(train=there, text=look.text, id=id, label=label)
+    return data, named or read.classes or (), code
+
+
+def _wrench_files(path: Path, there: str) -> DataFiles:
+    """The splits of a WRENCH folder, which knows its texts and true labels."""
+    valid, test = (there if (path / f"{one}.json").is_file() else None for one in ("valid", "test"))
+    return DataFiles(train=there, valid=valid, test=test)
+
+
+def _wrench_classes(path: Path, named: tuple[str, ...]) -> tuple[str, ...]:
+    """The classes of the folder, in the order in which they were named."""
+    known = Corpus.from_wrench(path).classes or ()
+    if named and sorted(named) != sorted(known):
+        raise InputError(f"{path}: its classes are {listed(known)}: leave out --classes")
+    return named or known
 
 
 def _identifies_all(read: Corpus, column: str) -> bool:
@@ -266,13 +296,13 @@ def _identifies_all(read: Corpus, column: str) -> bool:
     return column in read.columns.columns and _identifies(read.columns[column])
 
 
-def _with_id_explained(toml: str, text: str, id: str | None, code: str | None) -> str:
+def _with_id_explained(toml: str, text: str | None, id: str | None, code: str | None) -> str:
     """The lines of [data] with a word on the id; a column that may be one is offered."""
     if id is not None:
         line = f"id = {tomlkit.item(id).as_string()}\n"
         why = "no value stands there twice: labels and predictions are kept by it"
         return toml.replace(f"\n{line}", f"\n{line.rstrip()}   # {why}\n", 1)
-    if code is not None:
+    if code is not None and text is not None:
         line = f"text = {tomlkit.item(text).as_string()}\n"
         offer = f"# id = {tomlkit.item(code).as_string()}   # no value stands there twice: if it names the document, take it"
         return toml.replace(f"\n{line}", f"\n{line}{offer}\n", 1)

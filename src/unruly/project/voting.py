@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import Where
@@ -30,6 +31,7 @@ from unruly.findings import (
     SharesAgainstVotes,
     SilentSource,
     StarredKeyword,
+    UnspacedKeywords,
     finding_to_plain,
 )
 from unruly.labelling.answers import Labelled, problem_lines, problems_to_plain
@@ -270,6 +272,7 @@ def check_project(
             *_about_sources(voted.votes),
             *_idle(project, voted.rules),
             *_starred(project),
+            *_unspaced(project),
             *_too_frequent(project, voted.votes),
             *_about_texts(project, voted),
         ),
@@ -353,6 +356,19 @@ def _starred(project: Project) -> Iterator[StarredKeyword]:
             words = rule.when.words if isinstance(rule.when, Keywords) else ()
             starred = [word for word in words if re.fullmatch(r"\w+\*", word)]
             yield from (StarredKeyword(source.name, word) for word in starred)
+
+
+def _unspaced(project: Project) -> Iterator[UnspacedKeywords]:
+    """Words of Chinese, Thai and the like that are looked for as whole words, by source."""
+    from unruly.features.lsa import UNSPACED
+
+    edges = rf"^{UNSPACED}|{UNSPACED}$"
+    for source in project.sources.sources:
+        lists = [rule.when for rule in source.rules if isinstance(rule.when, Keywords)]
+        whole = [word for one in lists if one.match == "word" for word in one.words]
+        words = pl.Series(whole, dtype=pl.String)
+        if found := words.filter(words.str.contains(edges)).to_list():
+            yield UnspacedKeywords(source.name, tuple(found))
 
 
 def _other_files(project: Project) -> bool:

@@ -202,7 +202,7 @@ def gather(
     held_out = None if scored is None else answers(fitted, scored, scored_votes, cache, progress)
     figures = _key_figures(model, fitted, seen, held_out, labels, cache, progress)
     with stage(progress, "judging the rules", 3, "steps"):
-        return _all_facts(figures, fitted, seen, _scored(seen, held_out), progress)
+        return _all_facts(figures, fitted, seen, _scored(seen, held_out), labels, progress)
 
 
 def key_figures(
@@ -290,11 +290,17 @@ def _code(fitted: Fitted) -> tuple[str, ...]:
 
 
 def _all_facts(
-    figures: KeyFigures, fitted: Fitted, seen: Answers, held_out: Answers, progress: Progress
+    figures: KeyFigures,
+    fitted: Fitted,
+    seen: Answers,
+    held_out: Answers,
+    labels: Labelled | None,
+    progress: Progress,
 ) -> Facts:
     gold, rules, sources = held_out.gold, fitted.rule_sources, figures.sources
     noisy = seen if seen.gold is not None else held_out
     texts = seen.corpus.texts.to_list()
+    by_hand = None if labels is None or not labels.labels else labels.numbers
     added = removals(held_out.votes, gold, fitted.commonest)
     progress.advance(1)
     critique = critique_rules(
@@ -302,6 +308,7 @@ def _all_facts(
         VoteJudge.of(seen.heads.combined, seen.votes, fitted.learner, fitted.summary),
         texts=texts,
         rules=rules,
+        labels=by_hand,
         scored=seen.gold,
         measured={s.name: s.measured for s in sources if s.is_measured and s.measured is not None},
         adds={r.source: r.adds for r in added if r.adds is not None},
@@ -315,6 +322,7 @@ def _all_facts(
             seen.heads.combined,
             n=SUGGESTIONS,
             rules=rules,
+            labels=by_hand,
             scored=seen.gold,
             progress=progress,
         )
@@ -330,6 +338,8 @@ def _all_facts(
     for use, of, used in uses:
         if used and of.scored is not None:
             ledger = ledger.add(use, of.scored.labels, of.name)
+    if labels is not None and labels.labels:
+        ledger = ledger.add(Use.ADVICE, labels.labels, labels.origin)
     return Facts(
         **{**vars(figures), "ledger": ledger},
         noise_on=noisy.scored,

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.denoising.accuracy import FEW
 from unruly.html import (
     BAD,
     GRID,
@@ -35,8 +34,9 @@ from unruly.html import (
     text_width,
 )
 from unruly.learner import Heads
+from unruly.model.critique import measured_accuracy, tells_more
 from unruly.model.summary import FitSummary, SourceLine
-from unruly.statistics import Share, posterior_share, wilson
+from unruly.statistics import Share, posterior_share
 from unruly.votes.summary import Pairs
 from unruly.votes.votes import Votes
 from unruly.wording import plural, shortened
@@ -69,14 +69,8 @@ class SourceFacts:
 
     @property
     def is_measured(self) -> bool:
-        """Whether enough of its votes could be checked; half of that will do where the estimate is the wider one."""
-        if self.measured is None or self.measured.n >= FEW:
-            return self.measured is not None
-        return self.measured.n >= FEW / 2 and _width(self.measured) < _width(self.estimated)
-
-
-def _width(share: Share | None) -> float:
-    return 1.0 if share is None else share.high - share.low
+        """Whether enough of its votes could be checked."""
+        return self.measured is not None and tells_more(self.measured, self.estimated)
 
 
 def source_facts(
@@ -97,7 +91,7 @@ def source_facts(
             conflicts=row.conflicts,
             reliability=known.reliability,
             estimated=_estimated(known),
-            measured=None if scored is None or gold is None else _measured(scored, gold, j),
+            measured=None if scored is None or gold is None else measured_accuracy(scored, gold, j),
         )
         for j, (known, row) in enumerate(zip(summary.sources, table.sources, strict=True))
     )
@@ -108,12 +102,6 @@ def _estimated(known: SourceLine) -> Share | None:
     if known.estimated is not None or known.agreement is None:
         return known.estimated
     return posterior_share(known.agreement, known.votes)
-
-
-def _measured(votes: Votes, gold: NDArray[np.int64], j: int) -> Share | None:
-    checked = votes.voted[:, j] & (gold >= 0)
-    right = int(votes.agrees(gold)[checked, j].sum())
-    return wilson(right, int(checked.sum())) if checked.any() else None
 
 
 def bubble_chart(sources: Sequence[SourceFacts]) -> Chart | None:

@@ -436,8 +436,9 @@ def _basis(facts: Facts) -> str:
             f"label ({FEW // 2} where the model's estimate is wider), and otherwise estimated by the model. Those of words "
             f"are estimated. {other}"
         )
+    by_hand = " Sources with enough labels by hand are measured on these." if facts.labels else ""
     return (
-        f"{counted} Accuracies are the model's own estimates, and wrong where the model is wrong. "
+        f"{counted} Accuracies are the model's own estimates, and wrong where the model is wrong.{by_hand} "
         "Read some of the documents before you change a rule."
         + (f" {other}" if facts.ledger.used_for(Use.ADVICE) else "")
     )
@@ -468,7 +469,11 @@ def _suggestions(facts: Facts) -> str:
         "than among all documents. Some of its matches already have a vote for that class. Rules that match documents "
         "without votes come first. `unruly suggest` shows them with examples and writes those that you accept into unruly.toml. The model may be wrong about a rule: read some of its matches before you accept it. "
     )
-    message += "True labels give the last column; they chose no rule. " if scored else ""
+    if facts.labels:
+        message += "Labels by hand count beside the model's answers. "
+        message += "The last column is measured on true labels. " if scored else ""
+    elif scored:
+        message += "True labels give the last column; they chose no rule. "
     if wrong:
         message += f"Left out: {plural(len(wrong), 'rule')} that true labels contradict. "
     odd = {str(s.perhaps_gold) for s in shown if s.perhaps_gold is not None}

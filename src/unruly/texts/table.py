@@ -620,6 +620,11 @@ def one_of(option: str, given: str, known: Sequence[Word]) -> Word:
 def check_file(path: Path) -> None:
     """Refuse a missing file, a folder and an empty file."""
     here = Where(str(path))
+    if (path / "label.json").is_file():
+        raise InputError(
+            "a folder in WRENCH's layout has no columns to read: make a project for it (unruly new NAME --data FOLDER)",
+            where=here,
+        )
     if path.is_dir():
         raise InputError(
             "a folder without Parquet files, and not in WRENCH's layout (train.json, label.json): pass a file in it",
