@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -88,6 +90,28 @@ def test_links_lead_somewhere() -> None:
     assert found
     for page, target in found:
         assert (page.parent / target).is_file(), f"{page.name} links to {target}"
+
+
+def test_the_site_has_no_dead_link(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs")
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "-q",
+        "-d",
+        str(tmp_path / "site"),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    links = re.findall(
+        r'href="(\.\./[^"#]*)', (tmp_path / "site/method/index.html").read_text("utf-8")
+    )
+    assert links
+    for link in links:
+        assert (tmp_path / "site/method" / link).exists(), link
 
 
 def test_every_page_is_in_the_navigation() -> None:

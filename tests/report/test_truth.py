@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.report.written import Written, answers_for, section_of, words
 
-from unruly.findings import BalanceOrigin, ClassBalance, WeakSource
+from unruly.findings import BalanceOrigin, ClassBalance, RepeatedSource, WeakSource
 from unruly.report.page import page
 from unruly.votes.votes import Votes
 
@@ -146,6 +146,30 @@ def test_better_than_majority_vote_and_below_the_commonest_class_is_no_praise(
     verdict = section_of(page(replace(wrong_balance, votes=inverted).facts()), "verdict")
     assert "points better than majority vote, but below the commonest class" in verdict
     assert "Always predicting ham would be right on 90.0%: more than the model." in verdict
+
+
+def test_no_better_than_majority_vote_and_below_the_commonest_class_is_bad() -> None:
+    gold = truth(0.1)
+    votes = cast_votes(gold, [0.2], coverage=1.0)
+    answers = answers_for(votes.matrix[:, 0].tolist(), 2)
+    verdict = section_of(page(Written(votes, answers, gold).facts()), "verdict")
+    headline = "No clear difference from majority vote, and below the commonest class"
+    assert f" {headline} \n" in verdict
+
+
+def test_a_source_that_repeats_another_and_helps_is_not_denied() -> None:
+    """The echo breaks ties between the voice and the noise, each time in favour of the truth."""
+    gold, early = truth(0.5), np.arange(N) % 2 == 0
+    voice = np.where(early, gold, -1)
+    echo = np.where(np.arange(N) % 4 == 0, gold, -1)
+    noise = np.where(early, 1 - gold, gold)
+    votes = Votes.from_array(
+        np.column_stack([voice, echo, noise]), classes=CLASSES, sources=["voice", "echo", "noise"]
+    )
+    facts = Written(votes, answers_for(gold.tolist(), 2), gold).facts()
+    assert not any(isinstance(one, RepeatedSource) for one in facts.critique)
+    advice = section_of(page(facts), "advice")
+    assert "none casts 85% of its votes with a larger one without adding to majority vote" in advice
 
 
 def test_no_difference_on_some_documents_is_not_proof_of_none() -> None:

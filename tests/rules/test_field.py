@@ -58,13 +58,20 @@ def test_a_range_of_words_is_an_error_and_not_a_silence() -> None:
 
 
 def test_a_cell_that_is_not_a_number_is_named_by_its_row() -> None:
-    frame = pl.DataFrame({"id": ["a", "b", "c"], "text": ["x"] * 3, "stars": ["5", "4,5", "n/a"]})
+    frame = pl.DataFrame({"id": ["a", "b", "c"], "text": ["x"] * 3, "stars": ["5", "4,567", "n/a"]})
     sources = Sources(["no", "yes"], [Source("f", [Rule("yes", Field("stars", low=4))])])
     with pytest.raises(
         RuleError,
-        match=r"rule 1, row id 'b': the column 'stars' holds '4,5', .*2 rows .*\"abstain\"",
+        match=r"rule 1, row id 'b': the column 'stars' holds '4,567', .*2 rows .*\"abstain\"",
     ):
         sources.vote(Corpus.from_frame(frame, text="text", id="id"))
+
+
+def test_numbers_may_have_a_decimal_comma() -> None:
+    cells = ["42,33", "1.234,56", "-0,5", "500", None]
+    frame = pl.DataFrame({"text": ["x"] * len(cells), "paid": cells})
+    assert fired(Field("paid", low=42.33), frame) == [True, True, False, True, False]
+    assert fired(Field("paid", equal=-0.5), frame) == [False, False, True, False, False]
 
 
 def test_an_empty_cell_is_no_number_and_others_may_abstain() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -91,6 +92,22 @@ def test_the_page_is_served_with_a_policy(server: Running) -> None:
     assert answer.headers["content-type"].startswith("text/html")
     assert f"curl -s http://127.0.0.1:{server.port}/predict" in answer.body.decode()
     assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
+def test_every_command_of_the_page_is_answered(server: Running) -> None:
+    page = html.unescape(server.get("/docs").body.decode())
+    asked = re.findall(rf"curl -s http://127.0.0.1:{server.port}(\S+) -d '(.*?)'", page)
+    assert len(asked) >= 7
+    for path, body in asked:
+        answer = server.post(path, body.encode())
+        assert answer.status == 200, (path, answer.body)
+
+
+def test_one_text_is_shown_with_all_classes() -> None:
+    found = openapi.document(SETTINGS, Shown(("a", "b"), ("links", "b")), "0" * 64)
+    post = found["paths"]["/predict"]["post"]
+    shown = post["responses"]["200"]["content"]["application/json"]["examples"]
+    assert [one["label"] for one in shown["one"]["value"]] == ["b", "a"]
 
 
 def forms(name: str) -> list[dict[str, Any]]:

@@ -513,8 +513,22 @@ return broken;
 """
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_no_word_of_a_table_is_broken(browser: Any, furnished: Served, width: int) -> None:
+LONG = """
+[[source]]
+name = "long"
+rule = [{ label = "spam", pattern = "(?i)subscription|subscribing|subscribers|unsubscribed|giveaway" }]
+"""
+
+
+@pytest.mark.parametrize("width", [390, 1000, 1280])
+def test_no_word_of_a_table_is_broken(
+    browser: Any, furnished: Served, tmp_path: Path, width: int
+) -> None:
+    file = tmp_path / "spam" / "unruly.toml"
+    file.write_text(file.read_text() + LONG)
+    browser.get(f"{furnished.base}/outside")
+    css(browser, "form[action='/outside'] button").click()
+    until(lambda: "subscribers" in text(browser), "the rule with a long pattern")
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
         {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600},
@@ -526,6 +540,11 @@ def test_no_word_of_a_table_is_broken(browser: Any, furnished: Served, width: in
             "return [...document.querySelectorAll('table')].map((one) => one.scrollWidth - one.clientWidth)"
         )
         assert width > 600 or max(inside, default=0) <= 0, path
+        cut = browser.execute_script(
+            "return [...document.querySelectorAll('.scroll')].filter((one) => one.checkVisibility())"
+            ".map((one) => one.scrollWidth - one.clientWidth)"
+        )
+        assert max(cut, default=0) <= 1, path
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 

@@ -173,6 +173,18 @@ def test_ranges_of_dates_and_open_ends(columned: State) -> None:
     ]
 
 
+def test_numbers_and_dates_as_a_german_table_has_them(tmp_path: Path, cache: VoteCache) -> None:
+    rows = [f"text {i};{i},50;{1 + i % 28:02}.{1 + i % 12:02}.2024" for i in range(60)]
+    (tmp_path / "data.csv").write_text("\n".join(["text;paid;day", *rows]) + "\n")
+    begin_project(tmp_path / "data.csv", ("x", "y"), text="text")
+    state = Workspace(tmp_path).state
+    assert column_look(state, "paid").high == "59.5"
+    assert column_look(state, "day").low == "2024-01-01"
+    assert Filter(column="paid", least="57,5").rows(state).tolist() == [57, 58, 59]
+    days = Filter(column="day", least="02.01.2024", most="2024-01").rows(state)
+    assert days.tolist() == [12, 24, 36, 48]
+
+
 def test_ranges_that_make_no_sense_are_said(columned: State) -> None:
     for parts in (
         {"column": "likes", "least": "many"},

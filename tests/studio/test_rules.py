@@ -197,6 +197,12 @@ def test_a_keyword_with_a_comma_is_one_word(client: Any, studio: Studio) -> None
     assert shown in client.get(f"/documents/{row}").text
 
 
+def test_a_marked_phrase_with_a_comma_becomes_one_word(client: Any) -> None:
+    page = client.get("/rule/new", params={"form": "oh, no", "class": "ham"}).text
+    assert "keywords = [&#34;oh, no&#34;]" in page
+    assert ">&#34;oh, no&#34;</textarea>" in page  # in the form, it is quoted
+
+
 def test_a_source_may_have_any_name(client: Any, studio: Studio) -> None:
     import html
     import re

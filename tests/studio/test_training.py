@@ -46,9 +46,9 @@ def test_a_fit_is_kept_and_shown(quick: None, workspace: Workspace, folder: Path
     workspace.change_source("off", "money")
     for rows, told in (([0], "1 label was given"), (list(range(21)), "21 labels were given")):
         workspace.label(rows, "spam")
-        assert trainer.stale == f"the rules changed and {told}"
+        assert trainer.stale == f"rules or settings changed and {told}"
     workspace.label(list(range(2, 21)), None)
-    assert trainer.stale == "the rules changed and 2 labels were given"
+    assert trainer.stale == "rules or settings changed and 2 labels were given"
     trainer.fit()
     trainer.wait(120)
     second, still = kept_models(folder)
@@ -104,6 +104,30 @@ def test_why_answers_changed(quick: None, workspace: Workspace, folder: Path) ->
     assert sizes == sorted(sizes, reverse=True)
     assert changed_answers(old, new, workspace.state, most=5).seen == 5
     assert trainer.changes_on(0) == vote_changes(old, new, state, rows[:1])[0]
+
+
+def test_class_shares_are_stated_changed_and_taken_back(studio: Studio, folder: Path) -> None:
+    file, before = folder / "unruly.toml", (folder / "unruly.toml").read_text()
+
+    def state(shares: str) -> str:
+        answer = client.post("/train/shares", data={"prior": shares}, headers={"x-part": "1"})
+        return str(answer.text)
+
+    with client_of(studio) as client:
+        assert state("spam is about 1 in 8") == "Class shares saved"
+        assert 'prior = "spam is about 1 in 8"' in file.read_text()
+        assert 'value="spam is about 1 in 8"' in client.get("/train").text
+        assert "there is no class 'spma'" in state("spma is about 1 in 8")
+        assert 'prior = "spam is about 1 in 8"' in file.read_text()
+        assert state("") == "Class shares removed"
+        assert studio.workspace.state.project.prior is None
+        client.post("/undo", headers={"x-part": "1"})
+        client.post("/undo", headers={"x-part": "1"})
+        assert file.read_text() == before
+        studio.workspace.edit(
+            "numbers", before.replace('# prior = "spam is about 2 in 5"', "prior = [3, 1]")
+        )
+        assert 'value="0.75, 0.25"' in client.get("/train").text
 
 
 def test_a_change_of_votes_in_words() -> None:

@@ -182,6 +182,21 @@ def describe_classes(text: str, descriptions: Mapping[str, str]) -> str:
     return text
 
 
+def state_shares(text: str, prior: str) -> str:
+    """The class shares as the user states them, in `[task]`; without any, the key goes.
+
+    >>> print(state_shares('[task]\\nclasses = ["ham", "spam"]\\n', "spam is about 1 in 8"))
+    [task]
+    classes = ["ham", "spam"]
+    prior = "spam is about 1 in 8"
+    <BLANKLINE>
+    """
+    text = _whole_lines(text)
+    if not prior:
+        return drop_key(text, ("task", "prior"))
+    return set_key(text, ("task",), "prior", prior)
+
+
 def source_text(text: str, name: str) -> str:
     """The lines of one source, comments included, as a document of its own."""
     text = _whole_lines(text)

@@ -85,8 +85,10 @@ def _with_gold(facts: KeyFigures, evaluation: Evaluation) -> Verdict:
     better = evaluation.better_constant
     other = evaluation.other_share
     below = [] if better is None else [str(better)]
-    if below and tone == "good":
-        headline, tone = f"{headline}, but below the commonest class", "open"
+    if better is not None:
+        headline += f", {'but' if tone == 'good' else 'and'} below the commonest class"
+        clear = better.accuracy > whole.model.accuracy.high
+        tone = "open" if tone == "good" else "bad" if clear else tone
     sentences = [
         *_shifted(facts),
         f"Accuracy: {share_words(whole.model.accuracy)}; majority vote: {share_words(whole.majority.accuracy)}. "
@@ -382,7 +384,8 @@ def _advice_groups(facts: Facts) -> tuple[tuple[str, tuple[type[Critique], ...],
         (
             "Sources that repeat others, or never vote",
             (RepeatedSource, SilentSource),
-            f"None: every source votes, and none casts {REPEATS:.0%} of its votes with a larger one.",
+            f"None: every source votes, and none casts {REPEATS:.0%} of its votes with a larger one without "
+            "adding to majority vote.",
         ),
         (
             "Classes with few votes",
@@ -448,7 +451,8 @@ def _suggestions(facts: Facts) -> str:
     head = "<h3>New rules</h3>"
     if not facts.suggestions:
         return head + paragraph(
-            "No word, phrase or pattern goes clearly with one class, beyond those that rules use already."
+            "None: no word, phrase or pattern outside of the rules goes clearly with one class and has votes of several "
+            "sources for it. `unruly suggest` also lists guesses, and counts labels by hand."
         )
     if (scores := facts.evaluation) is not None and scores.everything.gain.high < 0:
         whole = scores.everything

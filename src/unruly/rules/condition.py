@@ -316,6 +316,24 @@ class RowFailure(Exception):
         self.problem = problem
 
 
+# 42,33 and 1.234,56: what could be thousands as well, such as 1,234, is none.
+_DECIMAL_COMMA = r"^[+-]?(?:\d{1,3}(?:\.\d{3})+,\d+|\d+,(?:\d\d?|\d{4,})|(?:0|\d{4,}),\d{3})$"
+
+
+def numbers_of(column: pl.Expr) -> pl.Expr:
+    """The numbers of a column, null where a cell is none; texts may have a decimal comma.
+
+    >>> cells = pl.DataFrame({"paid": ["42.5", "42,33", " 1.234,56", "1,234", "0,125", "n/a"]})
+    >>> cells.select(numbers_of(pl.col("paid"))).to_series().to_list()
+    [42.5, 42.33, 1234.56, None, 0.125, None]
+    """
+    text = column.cast(pl.String).str.strip_chars()
+    pointed = text.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
+    with_comma = pl.when(text.str.contains(_DECIMAL_COMMA)).then(pointed)
+    number = column.cast(pl.Float64, strict=False)
+    return pl.coalesce(number, with_comma.otherwise(None).cast(pl.Float64, strict=False))
+
+
 @dataclass(frozen=True)
 class Needs:
     """What a condition reads beside the text: columns of the data, and measures."""

@@ -26,6 +26,7 @@ from unruly.rules.condition import (
     Row,
     Span,
     Table,
+    numbers_of,
     shown,
 )
 from unruly.rules.keywords import Keywords
@@ -214,7 +215,7 @@ _JOIN = "\x1f"  # between the values of a pair: a character that no value has
 class Field:
     """A column holds a value, one of several, or a number between bounds, both included.
 
-    Where bounds are given, a cell that is neither empty nor a number is refused, or with `others="abstain"` counts as
+    Numbers may have a decimal comma. Where bounds are given, a cell that is neither empty nor a number is refused, or with `others="abstain"` counts as
     empty.
 
     >>> rule = Field("stars", low=4)
@@ -280,7 +281,7 @@ class Field:
                 _equals(pl.col(self.column), v) for v in values if v is not None
             )
         else:
-            number = pl.col(self.column).cast(pl.Float64, strict=False)
+            number = numbers_of(pl.col(self.column))
             tests = [number.is_not_nan()]  # which polars sorts above every number
             tests += [] if self.low is None else [number >= self.low]
             test = pl.all_horizontal(tests if self.high is None else [*tests, number <= self.high])
@@ -354,7 +355,7 @@ def _equals(column: pl.Expr, value: Value) -> pl.Expr:
     if isinstance(value, bool):
         return column.cast(pl.String).str.to_lowercase() == str(value).lower()
     if isinstance(value, int | float):
-        return column.cast(pl.Float64, strict=False) == float(value)
+        return numbers_of(column) == float(value)
     return column.cast(pl.String) == value
 
 

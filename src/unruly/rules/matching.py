@@ -43,6 +43,7 @@ from unruly.rules.condition import (
     RowFailure,
     Span,
     Timed,
+    numbers_of,
     spans_of,
     suggestion,
 )
@@ -73,7 +74,7 @@ _SLOW_SLICE = 2_000  # texts measured in Python between two reports of progress
 SOFT = "__soft_votes:"  # before a source's name: the column of its probabilities
 UNASKED = "__unasked:"  # likewise: where it has not been asked
 _SHARES = "__shares:"  # before a rule's column: the column of its probabilities
-VERSION = 3  # of the cache
+VERSION = 4  # of the cache
 MOST_BYTES = 512 * 1024 * 1024
 _SUM = 16  # bytes of checksum before the contents of an entry
 _SIZE = 4  # bytes of the length of the JSON that names the files it depends on
@@ -579,7 +580,7 @@ def _check_numbers(column: str, frame: pl.DataFrame, rule: Where) -> None:
     values = frame[column]
     if values.dtype != pl.String:
         return
-    number = values.cast(pl.Float64, strict=False)
+    number = frame.select(numbers_of(pl.col(column))).to_series()
     odd = (number.is_null() & (values.fill_null("").str.strip_chars() != "")).arg_true()
     if len(odd):
         found = frame[ID][odd[0]]

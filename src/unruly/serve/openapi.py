@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import unruly
 from unruly.html import escape
@@ -118,6 +119,7 @@ def _answers(shown: Shown) -> dict[str, Schema]:
     vote, share = shown.vote, round(1 / len(shown.classes), 3)
     first = shown.classes[0] if vote is None else vote[1]
     label = {"label": first, "score": share}
+    others = (name for name in shown.classes if name != first)
     own = {
         "label": first,
         "confidence": share,
@@ -126,7 +128,7 @@ def _answers(shown: Shown) -> dict[str, Schema]:
         "votes": [] if vote is None else [{"source": vote[0], "label": vote[1]}],
     }
     return {
-        "one": {"value": [label]},
+        "one": {"value": [{"label": name, "score": share} for name in (first, *others)]},
         "many": {"value": [[label], [label]]},
         "own": {"value": {"predictions": [own]}},
     }
@@ -320,6 +322,7 @@ def _object(fields: Mapping[str, Schema], optional: Mapping[str, Schema] | None 
 
 
 _STYLE = """
+:root{color-scheme:light dark}
 body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}
 h2{margin:2rem 0 .3rem;font-size:1.1rem}code,pre,textarea{font:14px/1.45 ui-monospace,monospace}
 pre{background:#f4f4f2;padding:.7rem;overflow-x:auto;border-radius:4px;white-space:pre-wrap}
@@ -375,7 +378,14 @@ def _paths(paths: Mapping[str, Any], address: str) -> Iterator[str]:
             if way in ways:
                 yield f'<h2><span class="way">{way.upper()}</span> <code>{escape(path)}</code></h2>'
                 yield f"<p>{escape(ways[way]['summary'])}</p>"
-                yield from _examples(address + path, ways[way])
+                yield from _examples(address + _filled(path, ways), ways[way])
+
+
+def _filled(path: str, ways: Mapping[str, Any]) -> str:
+    """A path with the values that its parameters have here."""
+    for one in ways.get("parameters", ()):
+        path = path.replace(f"{{{one['name']}}}", quote(one["schema"]["const"], safe=""))
+    return path
 
 
 def _examples(url: str, way: Mapping[str, Any]) -> Iterator[str]:

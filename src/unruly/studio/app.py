@@ -337,7 +337,7 @@ def _name(text: str) -> Markup:
     >>> _name("a_<b>")
     Markup('a_<wbr>&lt;b&gt;')
     """
-    return Markup("<wbr>").join(re.split(r"(?<=[_./:-])(?=[^_./:-])", text))
+    return Markup("<wbr>").join(re.split(r"(?<=[_./:|)-])(?=[^\s_./:|)-])", text))
 
 
 def _isolated(reason: str, condition: Condition | None) -> Markup:
@@ -346,11 +346,11 @@ def _isolated(reason: str, condition: Condition | None) -> Markup:
     >>> when = Keywords(["a, b", "c"])
     >>> _isolated(when.reason(), when)
     Markup('keywords: <bdi>a, b</bdi>, <bdi>c</bdi>')
-    >>> _isolated("pattern: a, b", None)
-    Markup('<bdi>pattern: a, b</bdi>')
+    >>> _isolated("pattern: a|b", None)
+    Markup('<bdi>pattern: a|<wbr>b</bdi>')
     """
     if not isinstance(condition, Keywords):
-        return Markup("<bdi>{}</bdi>").format(reason)
+        return Markup("<bdi>{}</bdi>").format(_name(reason))
     few, more = condition.few
     items = Markup(", ").join(Markup("<bdi>{}</bdi>").format(shortened(word, 40)) for word in few)
     return Markup("keywords: {}{}").format(items, more)
@@ -383,8 +383,9 @@ def _percent(value: float | None, digits: int = 0) -> str:
     return "–" if value is None else f"{100 * value:.{digits}f}%"
 
 
-def _share(value: Share | None) -> str:
-    """`86% (84–88)`."""
+def _share(value: Share | None) -> Markup:
+    """`86% (84–88)`, whose interval stands on one line."""
     if value is None or not value.n:
-        return "–"
-    return f"{100 * value.value:.0f}% ({100 * value.low:.0f}–{100 * value.high:.0f})"
+        return Markup("–")
+    interval = f"({100 * value.low:.0f}–{100 * value.high:.0f})"
+    return Markup('{} <span class="whole">{}</span>').format(f"{100 * value.value:.0f}%", interval)

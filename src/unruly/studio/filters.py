@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import InputError
+from unruly.rules.condition import numbers_of
 from unruly.studio.state import State, column_values
 from unruly.texts.columns import UNKNOWN
 from unruly.wording import did_you_mean, index_of
@@ -171,7 +172,8 @@ def _text(filter: Filter, state: State) -> Mask:
 ColumnKind = Literal["number", "date", "text"]
 MOST_VALUES = 12  # of a column that the page lists
 _DATE = r"^\d{4}-\d{2}-\d{2}(?:[ T].*)?$"
-_DATE_SAMPLE = 200  # values that tell whether a text is a date
+_DAY_FIRST = r"^(\d{1,2})\.(\d{1,2})\.(\d{4})"
+_SAMPLE = 200  # values that tell what texts are
 
 
 @dataclass(frozen=True)
@@ -194,27 +196,41 @@ def column_look(state: State, name: str) -> ColumnLook:
 
 
 def _column_look(state: State, name: str) -> ColumnLook:
-    series, kind = state.corpus.columns[name], column_kind(state.corpus.columns[name])
+    kind, series = comparable(state.corpus.columns[name])
     ends = ("", "") if kind == "text" else (_shown(series.min()), _shown(series.max()))
     counts = column_values(state.corpus, name).drop_nulls().value_counts(sort=True, name="n")
     common = counts.filter(pl.col("n") > 1).head(MOST_VALUES)
     return ColumnLook(name, kind, *ends, tuple(common.iter_rows()))
 
 
-def column_kind(series: pl.Series) -> ColumnKind:
-    """Numbers, dates (texts that begin like 2024-01-31 are dates as well), or texts.
+def comparable(series: pl.Series) -> tuple[ColumnKind, pl.Series]:
+    """The kind of a column, and its values as they compare: numbers, or dates as texts that begin with the year.
 
-    >>> column_kind(pl.Series([1, 2])), column_kind(pl.Series(["2024-01-31", "2024-02-01 10:00"]))
-    ('number', 'date')
+    Texts are dates where they begin like 2024-01-31 or 31.01.2024, and numbers where they have a decimal comma.
+
+    >>> kind, days = comparable(pl.Series(["31.01.2024", "2.5.2024 10:00"]))
+    >>> kind, days.to_list(), comparable(pl.Series(["42,33", "7,5"]))[0]
+    ('date', ['2024-01-31', '2024-05-02 10:00'], 'number')
     """
     if series.dtype.is_numeric():
-        return "number"
+        return "number", series
     if series.dtype.is_temporal():
-        return "date"
-    known = series.drop_nulls().head(_DATE_SAMPLE)
+        return "date", series.cast(pl.String)
+    known = series.drop_nulls().head(_SAMPLE)
     if series.dtype != pl.String or not len(known):
-        return "text"
-    return "date" if known.str.contains(_DATE).all() else "text"
+        return "text", series
+    if known.str.contains(_DATE).all():
+        return "date", series
+    if known.str.contains(_DAY_FIRST).all():
+        padded = series.str.replace(r"^(\d)\.", "0$1.").str.replace(r"^(\d\d)\.(\d)\.", "$1.0$2.")
+        return "date", padded.str.replace(_DAY_FIRST, "$3-$2-$1")
+    if not _numbers(known).null_count():
+        return "number", _numbers(series)
+    return "text", series
+
+
+def _numbers(series: pl.Series) -> pl.Series:
+    return series.to_frame("cell").select(numbers_of(pl.col("cell"))).to_series()
 
 
 def _shown(value: object) -> str:
@@ -223,21 +239,21 @@ def _shown(value: object) -> str:
 
 def _within(series: pl.Series, least: str, most: str) -> Mask:
     """Numbers by their value; dates as texts, which sort alike: up to 2024-01 includes all of January."""
-    kind = column_kind(series)
+    kind, values = comparable(series)
     if kind == "text":
         raise InputError(f"the column {series.name!r} holds texts: choose a value, not a range")
     found = pl.Series(np.ones(len(series), np.bool_))
     if kind == "number":
         if least:
-            found &= series >= _as_number(least)
+            found &= values >= _as_number(least)
         if most:
-            found &= series <= _as_number(most)
+            found &= values <= _as_number(most)
     else:
-        texts = series.cast(pl.String)
         if least:
-            found &= texts >= _as_date(least)
+            found &= values >= _as_date(least)
         if most:
-            found &= texts.str.head(len(most)) <= _as_date(most)
+            last = _as_date(most)
+            found &= values.str.head(len(last)) <= last
     return found.fill_null(False).to_numpy()
 
 
@@ -249,6 +265,9 @@ def _as_number(text: str) -> float:
 
 
 def _as_date(text: str) -> str:
+    day_first = re.fullmatch(_DAY_FIRST, text)
+    if day_first:
+        return f"{day_first[3]}-{day_first[2]:>02}-{day_first[1]:>02}"
     if not re.match(r"\d{4}(-\d{2}(-\d{2}(.*)?)?)?$", text):
         raise InputError(f"{text!r} is not a date: enter it as 2024-01-31, or as 2024-01")
     return text

@@ -441,6 +441,7 @@ def _swapped(items: tuple[Item, ...], at: int, item: Item) -> tuple[Item, ...]:
 def new_source(words: Sequence[str], label: str, taken: Sequence[str]) -> str:
     """The TOML of a new source that looks for words, under a name of its own."""
     base = re.sub(r"\W+", "_", words[0].lower()).strip("_") if words else "new"
-    values = {"keywords:keywords": "\n".join([*words, ""])}
+    listed = KINDS["keywords"].fields[0]
+    values = {"keywords:keywords": listed.shown(words)}
     rule = RuleForm(label=label, conditions=(ConditionForm(values=values),))
     return SourceForm(free_name(base or "new", taken), (rule,)).to_toml()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -54,8 +55,7 @@ class FormField:
             return "on" if value == self.on else ""
         if self.entry in ("words", "lines", "values"):
             items = [value] if isinstance(value, str) else [_text(item) for item in value]
-            lines = self.entry != "words" or any("," in item for item in items)
-            return "\n".join(items) if lines else ", ".join(items)
+            return ", ".join(map(_quoted, items)) if self.entry == "words" else "\n".join(items)
         if self.entry == "pairs":
             return "\n".join(f"{key} = {_joined(item)}" for key, item in value.items())
         return _text(value)
@@ -109,7 +109,10 @@ _ALL = (
         "the text has any of these words",
         (
             FormField(
-                "keywords", "Words or phrases, with commas or one a line", "words", needed=True
+                "keywords",
+                'Words or phrases, with commas or one a line ("a, b" is one)',
+                "words",
+                needed=True,
             ),
             FormField("match", "also inside of words", "flag", "substring"),
         ),
@@ -265,14 +268,27 @@ _ALL = (
 KINDS: Mapping[str, Kind] = {kind.key: kind for kind in _ALL}
 
 
-def words_in(text: str) -> list[str]:
-    """Words or phrases, one a line; on one line with commas between them; each once.
+_WORD = re.compile(r'[ \t]*"((?:[^"]|"")*)"[ \t]*(?=,|$)|[^,]+')
 
-    >>> words_in("check out, subscribe,"), words_in("well, well\\nfine")
-    (['check out', 'subscribe'], ['well, well', 'fine'])
+
+def words_in(text: str) -> list[str]:
+    """Words or phrases, with commas between them or one a line; one with a comma in quotation marks; each once.
+
+    >>> words_in('check out, subscribe,\\n"well, well"')
+    ['check out', 'subscribe', 'well, well']
     """
-    pieces = text.splitlines() if "\n" in text.strip() else text.split(",")
-    return list(dict.fromkeys(piece.strip() for piece in pieces if piece.strip()))
+    found = (_WORD.finditer(line) for line in text.splitlines())
+    words = (m[1].replace('""', '"') if m[1] is not None else m[0] for line in found for m in line)
+    return list(dict.fromkeys(word.strip() for word in words if word.strip()))
+
+
+def _quoted(word: str) -> str:
+    """A word as `words_in` reads it again.
+
+    >>> _quoted("well, well"), _quoted("well")
+    ('"well, well"', 'well')
+    """
+    return '"' + word.replace('"', '""') + '"' if "," in word or word.startswith('"') else word
 
 
 def _text(value: object) -> str:

@@ -18,7 +18,7 @@ from unruly.rules.similar import DESCRIBE, descriptions_of, lines_of
 from unruly.statistics import Share
 from unruly.studio.documents import cards
 from unruly.studio.forms import NoFormError, SourceForm, changed, new_source, with_words
-from unruly.studio.kinds import KINDS, words_in
+from unruly.studio.kinds import KINDS
 from unruly.studio.preview import (
     Outcome,
     Preview,
@@ -207,7 +207,8 @@ def new(studio: Studio, request: PageRequest) -> Response:
 
 def _marked(request: PageRequest) -> list[str]:
     """The words marked in a document, or the forms of them that were chosen."""
-    return request.lists.get("form") or words_in(request.query.get("words", "").replace(",", " "))
+    words = " ".join(request.query.get("words", "").replace(",", " ").split())
+    return request.lists.get("form") or ([words] if words else [])
 
 
 def _editor(studio: Studio, name: str | None, saved: str, draft: str | None) -> Response:

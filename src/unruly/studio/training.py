@@ -16,6 +16,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from unruly.errors import InputError, UnrulyError
 from unruly.ledger import Use
+from unruly.prior import parse_prior
+from unruly.project.project import Project
 from unruly.rules.matching import VoteCache
 from unruly.statistics import Share, sample_rows
 from unruly.studio.documents import cards
@@ -162,7 +164,7 @@ class Trainer:
         model, state = self.current, self.workspace.state
         if model is None or model.text is None or model.labels is None:
             return ""
-        found = ["the rules changed"] if model.text != state.text else []
+        found = ["rules or settings changed"] if model.text != state.text else []
         if more := state.labelled.labels - model.labels:
             were = "was" if abs(more) == 1 else "were"
             done = "given" if more > 0 else "taken back"
@@ -387,6 +389,7 @@ def overview(studio: Studio, request: PageRequest) -> Response:
         "stale": trainer.stale,
         "rules": len(state.project.sources.sources),
         "labels": state.labelled.labels,
+        "prior": _shares_in_words(state.project),
         "compared": trainer.before is not None and state.earlier is not None,
     }
     return studio.page("train.html", context)
@@ -397,6 +400,23 @@ def _labels_of(model: KeptModel, summaries: Mapping[Path, FitSummary]) -> int | 
     if model.labels is not None or model.path not in summaries:
         return model.labels
     return summaries[model.path].ledger.used_for(Use.TRAINING)
+
+
+def _shares_in_words(project: Project) -> str | None:
+    """The class shares as the project states them; None where its method does not use them."""
+    if project.method == "paper":
+        return None
+    if isinstance(project.prior, str):
+        return project.prior
+    stated = parse_prior(project.prior, project.classes)
+    return "" if stated is None else stated.in_words(project.classes)
+
+
+def shares(studio: Studio, request: PageRequest) -> Response:
+    """State the class shares, in words or numbers."""
+    given = request.form.get("prior", "").strip()
+    studio.workspace.state_shares(given)
+    return PlainTextResponse("Class shares saved" if given else "Class shares removed")
 
 
 def progress(studio: Studio, request: PageRequest) -> Response:
@@ -461,6 +481,7 @@ def difference(studio: Studio, request: PageRequest) -> Response:
 ROUTES: Routes = [
     ("GET", "/train", overview),
     ("GET", "/train/progress", progress),
+    ("POST", "/train/shares", shares),
     ("POST", "/train/fit", fit),
     ("POST", "/train/cancel", cancel),
     ("POST", "/train/show", show),

@@ -32,6 +32,7 @@ from unruly.project.editing import (
     replace_source_text,
     source_names,
     source_text,
+    state_shares,
     switch_source,
     write_edit,
 )
@@ -257,6 +258,11 @@ class Workspace:
         with self._lock:
             edited = describe_classes(self._state.text, descriptions)
             self.edit("class descriptions", edited)
+
+    def state_shares(self, prior: str) -> None:
+        """State the class shares, or take the statement back; can be undone."""
+        with self._lock:
+            self.edit("class shares", state_shares(self._state.text, prior))
 
     def change_source(self, what: str, name: str) -> TextStep:
         """Duplicate, move (up, down), switch (on, off) or delete a source; can be undone."""
