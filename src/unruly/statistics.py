@@ -114,7 +114,11 @@ def clustered(share: float, spread: float, trials: int, clusters: int) -> Share:
     spread / trials² (the usual linearised ratio estimator). So many trials drawn alone would have that
     variance: share (1 - share) trials² / spread, at most all. Where nothing varies, each cluster counts as one.
 
-    >>> print(clustered(1.0, 0.0, 40, 10), clustered(0.8, 40 * 0.16, 40, 10), clustered(0.8, 25.6, 40, 10))
+    >>> print(
+    ...     clustered(1.0, 0.0, 40, 10),
+    ...     clustered(0.8, 40 * 0.16, 40, 10),
+    ...     clustered(0.8, 25.6, 40, 10),
+    ... )
     100.0% (72.2% to 100.0%) 80.0% (65.2% to 89.5%) 80.0% (49.0% to 94.3%)
     """
     even = share * (1 - share) * trials**2

@@ -194,7 +194,7 @@ def gather(
 
     Without documents, the sample of training documents in the model file is used. Votes are
     only needed where the model carries no rules of its own. `labels` are people's labels of the
-    documents: without gold, they estimate the accuracy.
+    documents: without gold they estimate the accuracy, and advice counts them in place of the model's answers.
     """
     if documents is None:
         return _from_sample(model, fitted)
@@ -202,7 +202,8 @@ def gather(
     held_out = None if scored is None else answers(fitted, scored, scored_votes, cache, progress)
     figures = _key_figures(model, fitted, seen, held_out, labels, cache, progress)
     with stage(progress, "judging the rules", 3, "steps"):
-        return _all_facts(figures, fitted, seen, _scored(seen, held_out), progress)
+        scoring = _scored(seen, held_out)
+        return _all_facts(figures, fitted, seen, scoring, labels, progress)
 
 
 def key_figures(
@@ -290,8 +291,14 @@ def _code(fitted: Fitted) -> tuple[str, ...]:
 
 
 def _all_facts(
-    figures: KeyFigures, fitted: Fitted, seen: Answers, held_out: Answers, progress: Progress
+    figures: KeyFigures,
+    fitted: Fitted,
+    seen: Answers,
+    held_out: Answers,
+    labels: Labelled | None,
+    progress: Progress,
 ) -> Facts:
+    by_hand = labels.numbers if labels is not None and labels.labels else None
     gold, rules, sources = held_out.gold, fitted.rule_sources, figures.sources
     noisy = seen if seen.gold is not None else held_out
     texts = seen.corpus.texts.to_list()
@@ -302,6 +309,7 @@ def _all_facts(
         VoteJudge.of(seen.heads.combined, seen.votes, fitted.learner, fitted.summary),
         texts=texts,
         rules=rules,
+        labels=by_hand,
         scored=seen.gold,
         measured={s.name: s.measured for s in sources if s.is_measured and s.measured is not None},
         adds={r.source: r.adds for r in added if r.adds is not None},
@@ -315,6 +323,7 @@ def _all_facts(
             seen.heads.combined,
             n=SUGGESTIONS,
             rules=rules,
+            labels=by_hand,
             scored=seen.gold,
             progress=progress,
         )
@@ -330,6 +339,8 @@ def _all_facts(
     for use, of, used in uses:
         if used and of.scored is not None:
             ledger = ledger.add(use, of.scored.labels, of.name)
+    if labels is not None and labels.labels:
+        ledger = ledger.add(Use.ADVICE, labels.labels, labels.origin)
     return Facts(
         **{**vars(figures), "ledger": ledger},
         noise_on=noisy.scored,

@@ -429,6 +429,10 @@ def _no_weak_word(facts: Facts) -> str:
 
 def _basis(facts: Facts) -> str:
     counted = f"Counted on {facts.documents}."
+    if facts.labels:
+        counted += (
+            f" {plural(facts.labels, 'label')} by hand count in place of the model's answers."
+        )
     other = "If you change rules because of these scores, score the next model on other labels."
     if any(source.is_measured for source in facts.sources):
         return (
@@ -468,7 +472,9 @@ def _suggestions(facts: Facts) -> str:
         "all documents, and votes on some of its matches name the same class; rules that match documents without votes "
         "come first. `unruly suggest` shows them with examples and writes those that you accept into unruly.toml. The model may be wrong about a rule: read some of its matches before you accept it. "
     )
-    message += "True labels give the last column; they chose no rule. " if scored else ""
+    if scored:
+        chose = "" if facts.labels else "; they chose no rule"
+        message += f"True labels give the last column{chose}. "
     if wrong:
         message += f"Left out: {plural(len(wrong), 'rule')} that true labels contradict. "
     odd = {str(s.perhaps_gold) for s in shown if s.perhaps_gold is not None}
