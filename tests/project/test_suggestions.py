@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from unruly.errors import InputError
+from unruly.findings import BalanceOrigin, ClassBalance
 from unruly.model.critique import DisableSource, DropWord, MergeSource, Remedy
 from unruly.model.suggestions import Refused
 from unruly.project.editing import ProjectText, write_edit
@@ -64,6 +65,19 @@ def test_labels_count_for_the_shares_as_they_were_drawn(tmp_path: Path) -> None:
         "\n".join([head, *lines]).replace("source:money", "random") + "\n", "utf-8"
     )
     assert judge(Project.read(folder)).judge.shares is not None
+
+
+def test_stated_shares_count_where_documents_without_votes_stand_in(tmp_path: Path) -> None:
+    folder = make_starter(tmp_path / "spam")
+    text = (folder / "unruly.toml").read_text("utf-8").replace("# prior =", "prior =")
+    only_spam = text.split("[[source]]")[0] + '[[source]]\nname = "money"\n[[source.rule]]\n'
+    only_spam += 'label = "spam"\nkeywords = ["money", "free", "win"]\n\n[encoder]\nname = "lsa"\n'
+    (folder / "unruly.toml").write_text(only_spam, "utf-8")
+    judged = judge(Project.read(folder))
+    assert judged.stand_in == "ham"
+    assert judged.judge.shares == pytest.approx((0.6, 0.4))
+    (balance,) = (note for note in judged.notes if isinstance(note, ClassBalance))
+    assert balance.origin is BalanceOrigin.STATED
 
 
 REFUSALS: tuple[Refusal, ...] = (

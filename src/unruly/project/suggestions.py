@@ -197,11 +197,12 @@ def judge_on(
         by = model.judge(model.predictions(corpus, progress=progress))
         return Judged(corpus, votes, by, labels, _share_notes(model.summary_))
     model, answers, stand_in = fitted_now(project, corpus, votes, labels, progress)
-    if stand_in is not None:
-        by = VoteJudge(answers.proba, votes)
-        return Judged(corpus, votes, by, labels, (), fitted_now=True, stand_in=stand_in)
+    if stand_in is None:
+        by = model.judge(answers)
+    else:  # its votes are not the project's
+        by = VoteJudge.of(answers.proba, votes, None, model.summary_)
     notes = _share_notes(model.summary_)
-    return Judged(corpus, votes, model.judge(answers), labels, notes, fitted_now=True)
+    return Judged(corpus, votes, by, labels, notes, fitted_now=True, stand_in=stand_in)
 
 
 def ranked(
