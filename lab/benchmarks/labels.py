@@ -1,7 +1,7 @@
 """What labels by hand are worth when they are drawn as `unruly label` draws them, beside random draws.
 
     python lab/benchmarks/labels.py --data DIR [--datasets ...] [--encoders lsa] [--most 2000] [--seeds 4]
-                                    [--draws 100] [--labels 10,20,50,100,200] [--json]
+                                    [--draws 100] [--labels 10,20,50,100,200] [--ways "2 random,balance"] [--json]
 
 Of each data set at most so many training documents; the model is fitted on them, and the labels are theirs. Each
 number of labels, n, gives two rows.
@@ -11,7 +11,8 @@ Balance: half the sum over classes of |estimated share - true share|, in points;
     random     n random labels, estimated as `unruly label` does, with the predictions as control variate
     2 random   the same with 2 n
     balance    n labels drawn by `labelling.sampling.ask` under the model without labels, estimated in the same way
-Accuracy: in percent, on the test documents, of the model fitted with the labels; means over the seeds.
+Accuracy: in percent, on the test documents, of the model fitted with the labels; means over the seeds. With --ways of
+these only, `2 random` and `balance` among them.
     none       no label
     random     n random labels
     2 random   the same with 2 n
@@ -55,6 +56,7 @@ from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
 
+WAYS = ("none", "random", "2 random", "balance", "rounds", "mixed")
 SETS = ("youtube", "imdb", "yelp", "agnews", "spouse", "sms", "trec", "yoruba")
 ROUNDS = 3
 Labels = NDArray[np.int64]
@@ -165,7 +167,7 @@ def measure_balance(task: Task, n: int, draws: int) -> Row:
     return row_of(task, n, found)
 
 
-def measure_accuracy(task: Task, n: int, seeds: int) -> Row:
+def measure_accuracy(task: Task, n: int, seeds: int, wanted: Sequence[str]) -> Row:
     """How often the fitted model is right."""
     ways: dict[str, Callable[[int], Learner]] = {
         "none": lambda _: task.plain,
@@ -178,7 +180,7 @@ def measure_accuracy(task: Task, n: int, seeds: int) -> Row:
     return row_of(
         task,
         n,
-        {k: np.array([task.accuracy(way(s)) for s in range(seeds)]) for k, way in ways.items()},
+        {k: np.array([task.accuracy(ways[k](s)) for s in range(seeds)]) for k in wanted},
     )
 
 
@@ -252,6 +254,7 @@ def main() -> None:
         "--draws", type=int, default=100, help="for the balance, which needs no fit"
     )
     parser.add_argument("--labels", default="10,20,50,100,200", help="with commas between")
+    parser.add_argument("--ways", default=",".join(WAYS), help="with commas between")
     parser.add_argument("--bound", action="store_true", help="what the best draw could be worth")
     args = parser.parse_args()
     if args.bound:
@@ -263,7 +266,7 @@ def main() -> None:
     accuracy: list[Row] = []
     for task in tasks(args):
         balance += [measure_balance(task, n, args.draws) for n in sizes]
-        accuracy += [measure_accuracy(task, n, args.seeds) for n in sizes]
+        accuracy += [measure_accuracy(task, n, args.seeds, args.ways.split(",")) for n in sizes]
         print(f"{task.name} done", flush=True)
     print("\n".join(table("Balance, points off", balance, better=-1)))
     print("\n".join(table("Accuracy, percent", accuracy, better=1)))

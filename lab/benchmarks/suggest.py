@@ -1,7 +1,7 @@
 """What thirty suggested rules are worth, when somebody who knows the truth accepts the good ones.
 
     python lab/benchmarks/suggest.py --data DIR [--datasets youtube,...] [--documents 3000] [--steps 30]
-                                     [--seeds 2] [--lists] [--prior] [--labels 20] [--relabel]
+                                     [--seeds 2] [--walks 1] [--lists] [--prior] [--rough] [--labels 20] [--relabel]
                                      [--describe minilm | --describe DIR] [--good 0.6] [--errors]
                                      [--no-random] [--json]
 
@@ -18,9 +18,11 @@ Printed are test accuracy of the default and coverage of the training documents 
 accuracy on the training documents after the last, how many suggestions were read for each accepted one, and beside them majority vote and the default on all published
 rules. `top` are the first twenty suggestions: their precision, how many are precise enough for the oracle, how many are
 commoner in another class, and how many have their true precision in the interval shown, in whole percents. Encoder lsa. Gold of training documents is the oracle's alone, and that of the 100 for `errors`; gold of test
-documents is for scoring. With --prior the true class shares are stated, as a user who knows them would; with --labels
-so many random training documents are labelled before the first rule, as `unruly label` would have it. With --relabel
-the oracle accepts a rule for the class in which its precision is 60 % or more, also where that is not the one suggested.
+documents is for scoring. With --prior the true class shares are stated, with --rough the same with each class's odds
+off by a factor of up to two, as a user who guesses them would; with --labels so many training documents are labelled before
+the first rule, drawn as `unruly label` draws them while there is no model. With --relabel the oracle accepts a rule for the
+class in which its precision is 60 % or more, also where that is not the one suggested. Each of --walks has documents, rough
+shares, labels and folds of its own.
 """
 
 from __future__ import annotations
@@ -38,7 +40,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from _options import wrench_parser
+from balance import perturbed
 from unruly import TextSpace, WeakClassifier
+from unruly.labelling.answers import Labelled, labelled
+from unruly.labelling.label_file import Answer, LabelFile
+from unruly.labelling.sampling import ask
 from unruly.model.candidates import GRAMMAR
 from unruly.model.suggestions import Refused, suggest_rules
 from unruly.project.suggestions import with_stand_in
@@ -69,9 +75,9 @@ class Split:
     gold: NDArray[np.int64]
 
     @classmethod
-    def read(cls, folder: Path, split: str, most: int) -> Split:
+    def read(cls, folder: Path, split: str, most: int, seed: int) -> Split:
         corpus, votes = Corpus.from_wrench(folder, split), Votes.from_wrench(folder, split)
-        rows = sample_rows(len(corpus), most)
+        rows = sample_rows(len(corpus), most, seed)
         corpus, votes = corpus.take(rows), votes.take(rows)
         return cls(corpus, votes, np.asarray(corpus.gold, np.int64))
 
@@ -86,10 +92,11 @@ class Task:
     names: bool  # whether to begin with the names of the classes
     lists: bool
     prior: tuple[float, ...] | None = None  # the class shares, where they are stated
-    labels: int = 0  # random training documents with a label by hand
+    labels: int = 0  # training documents with a label by hand
     relabel: bool = False  # whether a rule may be accepted for another class
     meaning: Table | None = None  # the encoder that compares documents with the names
     good: float = GOOD
+    seed: int = 0  # of the walk
 
     @cached_property
     def described(self) -> Source | None:
@@ -126,15 +133,23 @@ class Task:
             soft = cast.soft
         return Votes(matrix, tuple(names), self.classes, split.votes.ids, soft)
 
-    @property
-    def clean(self) -> NDArray[np.int64] | None:
-        """(n,): labels by hand, -1 elsewhere."""
+    @cached_property
+    def clean(self) -> Labelled | None:
+        """Labels by hand, drawn by the votes of the start."""
         if not self.labels:
             return None
-        found = np.full(len(self.train.gold), -1)
-        rows = np.random.default_rng(7).permutation(len(found))[: self.labels]
-        found[rows] = self.train.gold[rows]
-        return found
+        ids = self.train.corpus.ids.to_list()
+        asked = ask(self.votes(self.train, ()), n=self.labels, seed=self.seed)
+        answers = tuple(
+            Answer(str(q.id), self.classes[self.train.gold[q.row]], "", "", q.why, q.probability)
+            for q in asked
+        )
+        return labelled(LabelFile(Path("labels.csv"), answers), ids, self.classes)
+
+    @property
+    def known(self) -> NDArray[np.int64] | None:
+        """(n,): the labels by hand, -1 elsewhere."""
+        return None if self.clean is None else self.clean.numbers
 
     def accuracy(self, rules: Sequence[Rule]) -> tuple[float, float]:
         """Accuracy of the default on test and training documents, in percent."""
@@ -184,7 +199,9 @@ class Walk:
 
 def classifier(task: Task) -> WeakClassifier:
     meaning = [] if task.meaning is None else [task.meaning]
-    return WeakClassifier([*meaning, "lsa"], class_prior=task.prior, keep_documents=0)
+    return WeakClassifier(
+        [*meaning, "lsa"], class_prior=task.prior, keep_documents=0, seed=task.seed
+    )
 
 
 def posteriors(task: Task, rules: Sequence[Rule]) -> tuple[Votes, NDArray[np.float32]]:
@@ -211,7 +228,7 @@ def suggested(task: Task, steps: int) -> Walk:
             view,
             n=READ,
             rules=rules,
-            labels=task.clean,
+            labels=task.known,
             refused=refused,
             least=0.0,
         )
@@ -332,7 +349,7 @@ def published(start: Task) -> dict[str, float]:
 def first_twenty(task: Task) -> dict[str, float]:
     """How good the first twenty suggestions are."""
     votes, view = posteriors(task, ())
-    found = suggest_rules(task.train.corpus, votes, view, n=20, labels=task.clean)
+    found = suggest_rules(task.train.corpus, votes, view, n=20, labels=task.known)
     if not found:
         return {"top": 0.0}
     precision = np.array([task.precision(one.rule) for one in found])
@@ -371,27 +388,28 @@ def meaning_of(given: str | None) -> Table | None:
     return {"name": "minilm"} if given == "minilm" else {"name": "static", "model": given}
 
 
-def measure(args: argparse.Namespace, name: str) -> dict[str, object]:
-    """Everything about one data set, printed as it is known."""
-    train = Split.read(args.data / name, "train", args.documents)
-    test = Split.read(args.data / name, "test", args.documents)
-    counts = np.bincount(train.gold, minlength=train.votes.m)
-    prior = tuple((counts / counts.sum()).tolist()) if args.prior else None
+def measure(args: argparse.Namespace, name: str, seed: int) -> dict[str, object]:
+    """Everything about one walk on a data set, printed as it is known."""
+    train = Split.read(args.data / name, "train", args.documents, seed)
+    test = Split.read(args.data / name, "test", args.documents, seed)
+    shares = np.bincount(train.gold, minlength=train.votes.m) / len(train.gold)
+    stated = perturbed(shares, seed) if args.rough else shares if args.prior else None
     start = Task(
         train,
         test,
         (),
         True,
         args.lists,
-        prior,
+        None if stated is None else tuple(stated.tolist()),
         args.labels,
         args.relabel,
         meaning_of(args.describe),
         args.good,
+        seed,
     )
     whole = published(start)
     print(f"{name}: " + ", ".join(f"{key} {value:.1f}" for key, value in whole.items()), flush=True)
-    starts: list[tuple[str, tuple[int, ...], bool]] = [("names", (), True)]
+    starts: list[tuple[str, tuple[int, ...], bool]] = [("names", (), True)] if args.names else []
     starts += [(f"third {s}", third(train.votes, s), False) for s in range(args.seeds)]
     found: dict[str, object] = {"published": whole}
     for label, columns, names in starts:
@@ -430,8 +448,11 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30, help="rules to accept")
     parser.add_argument("--seeds", type=int, default=2, help="random thirds of the rules")
     parser.add_argument("--lists", action="store_true", help="accepted words join lists")
+    parser.add_argument("--walks", type=int, default=1, help="of each start")
     parser.add_argument("--prior", action="store_true", help="state the true class shares")
-    parser.add_argument("--labels", type=int, default=0, help="random labels by hand")
+    parser.add_argument("--rough", action="store_true", help="state them roughly")
+    parser.add_argument("--labels", type=int, default=0, help="labels by hand")
+    parser.add_argument("--no-names", dest="names", action="store_false", help="thirds alone")
     parser.add_argument("--relabel", action="store_true", help="rules for another class count")
     parser.add_argument("--describe", help="minilm, or a folder of static word vectors")
     parser.add_argument("--good", type=float, default=GOOD, help="precision that is accepted")
@@ -440,7 +461,10 @@ def main() -> None:
     args = parser.parse_args()
     began = time.process_time()
     print("accuracy/coverage after " + ", ".join(map(str, SHOWN)) + " accepted rules")
-    found = {name: measure(args, name) for name in args.datasets.split(",")}
+    found = {
+        name: [measure(args, name, seed) for seed in range(args.walks)]
+        for name in args.datasets.split(",")
+    }
     print(f"{time.process_time() - began:.0f} CPU seconds")
     if args.json:
         print(json.dumps(found))

@@ -177,6 +177,17 @@ def test_the_next_command_keeps_the_settings_and_the_model(
     assert "next: unruly fit spam -o a-3.unruly " in done.err
 
 
+def test_where_nothing_is_left_what_is_set_aside_is_told(label: Unruly, spam: Path) -> None:
+    rows = "".join(f"{i},spam\n{i},ham\n" for i in range(73))
+    (spam / "labels.csv").write_text(f"id,label\n{rows}")
+    done = label("", "spam")
+    assert done.code == 0
+    assert done.out == "nothing left to label: spam/labels.csv has 0 labels\n"
+    assert "`unruly label spam --by contested` asks again" in done.err
+    plain = json.loads(label("", "spam", "--json").out)
+    assert [plain["all_labels"], plain["problems"][0]["kind"]] == [0, "contradiction"]
+
+
 def test_contested_documents_are_asked_about_again(
     label: Unruly, unruly: Unruly, spam: Path
 ) -> None:

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from unruly.errors import InputError
+from unruly.findings import BalanceOrigin, ClassBalance
 from unruly.model.critique import DisableSource, DropWord, MergeSource, Remedy
 from unruly.model.suggestions import Refused
 from unruly.project.editing import ProjectText, write_edit
@@ -20,6 +21,7 @@ from unruly.project.suggestions import (
     REST,
     Refusal,
     edited,
+    judge,
     read_refused,
     refusal_from_plain,
     refusal_to_plain,
@@ -45,6 +47,37 @@ def test_a_stand_in_leaves_partial_and_missing_votes_as_they_are() -> None:
     assert joined.matrix[:, 2].tolist() == [ABSTAIN, ABSTAIN, 2]
     assert joined.agrees(np.array([1, 1, 1]))[0, 0]  # "a or b" is right where the class is b
     assert joined.unasked["asked"].tolist() == [True, False, False]
+
+
+def test_labels_count_for_the_shares_as_they_were_drawn(tmp_path: Path) -> None:
+    """Labels drawn to check one source teach the model that judges, and tell nothing of the class shares."""
+    folder = make_starter(tmp_path / "spam")
+    text = (folder / "unruly.toml").read_text("utf-8")
+    (folder / "unruly.toml").write_text(text + '\n[encoder]\nname = "lsa"\n', "utf-8")
+    lines = [f"{row},spam,2026-01-01,ada,source:money#1,0.5" for row in range(15)]
+    head = "id,label,when,by,why,probability"
+    (folder / "labels.csv").write_text("\n".join([head, *lines]) + "\n", "utf-8")
+    judged = judge(Project.read(folder))
+    assert judged.labels is not None
+    assert judged.labels.labels == 15
+    assert judged.judge.shares is None
+    (folder / "labels.csv").write_text(
+        "\n".join([head, *lines]).replace("source:money", "random") + "\n", "utf-8"
+    )
+    assert judge(Project.read(folder)).judge.shares is not None
+
+
+def test_stated_shares_count_where_documents_without_votes_stand_in(tmp_path: Path) -> None:
+    folder = make_starter(tmp_path / "spam")
+    text = (folder / "unruly.toml").read_text("utf-8").replace("# prior =", "prior =")
+    only_spam = text.split("[[source]]")[0] + '[[source]]\nname = "money"\n[[source.rule]]\n'
+    only_spam += 'label = "spam"\nkeywords = ["money", "free", "win"]\n\n[encoder]\nname = "lsa"\n'
+    (folder / "unruly.toml").write_text(only_spam, "utf-8")
+    judged = judge(Project.read(folder))
+    assert judged.stand_in == "ham"
+    assert judged.judge.shares == pytest.approx((0.6, 0.4))
+    (balance,) = (note for note in judged.notes if isinstance(note, ClassBalance))
+    assert balance.origin is BalanceOrigin.STATED
 
 
 REFUSALS: tuple[Refusal, ...] = (

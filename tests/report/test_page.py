@@ -7,12 +7,15 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.report.conftest import ATTACK, CLASSES, Made
 
 from unruly.findings import BalanceOrigin, BlankTexts, ClassBalance
 from unruly.html import escape
+from unruly.labelling.answers import Labelled
 from unruly.learner import Epoch
+from unruly.ledger import GoldUse, Use
 from unruly.report.facts import Facts, gather
 from unruly.report.page import SECTIONS, page, report
 from unruly.report.verdict import verdict
@@ -149,6 +152,23 @@ def test_notes_of_the_fit_stand_in_the_verdict_once(without_gold: Facts) -> None
     message = verdict(replace(without_gold, summary=summary)).sentences
     assert [s for s in message if s == sentence(note)] == [sentence(note)]
     assert len([s for s in message if s.startswith("Class shares")]) == 1
+
+
+def test_labels_by_hand_count_in_the_advice_and_are_entered(made: Made) -> None:
+    documents = replace(made.train, gold=None)
+    before = gather("spam.unruly", made.fitted, documents)
+    first = before.suggestions[0]
+    gold = np.asarray(made.train.gold, np.int64)
+    wrong = CLASSES.index(first.label)
+    matches = [one.id for one in (*first.fits, *first.misfits)]
+    there = made.train.ids.is_in(matches).to_numpy()
+    labels = Labelled.alike(np.where(there, 1 - wrong, -1), "labels.csv")
+    facts = gather("spam.unruly", made.fitted, documents, labels=labels)
+    after = [one for one in facts.suggestions if one.rule == first.rule]
+    assert not after or after[0].accuracy.value < first.accuracy.value
+    assert GoldUse(Use.ADVICE, labels.labels, "labels.csv") in facts.ledger.entries
+    told = page(gather("spam.unruly", made.fitted, documents, labels=Labelled.alike(gold, "l.csv")))
+    assert escape("161 labels by hand count in place of the model's answers") in told
 
 
 def test_scoring_on_training_documents_is_told(made: Made) -> None:

@@ -201,8 +201,20 @@ def test_the_text_shows_the_interval_of_each_accuracy() -> None:
     votes = Votes.from_array([[0, -1]] * 8 + [[1, -1]] * 2)
     lines = str(votes.summary([0] * 10)).splitlines()
     interval = wilson(8, 10)
-    assert lines[1].endswith(f"80.0%   {interval.low:.1%} to {interval.high:.1%}")
+    words = ["80.0%", f"{interval.low:.1%}", "to", f"{interval.high:.1%}"]
+    assert lines[1].split()[-4:] == words
     assert lines[2].split()[-2:] == ["-", "-"]  # the second source never votes
+    assert lines[3].split()[-4:] == words  # the total of one vote a document is that of its source
+
+
+def test_a_total_without_an_error_claims_no_certainty() -> None:
+    twice = Votes.from_array([[0, 0]] * 3, classes=ABC)
+    right, wrong = (twice.summary([number] * 3).total.score for number in (0, 1))
+    assert right is not None
+    assert wrong is not None
+    assert (right.share.n, wrong.share.n) == (6, 6)
+    assert right.interval == pytest.approx((wilson(3, 3).low, 1.0))
+    assert wrong.interval == pytest.approx((0.0, wilson(0, 3).high))
 
 
 @pytest.mark.parametrize(

@@ -198,18 +198,34 @@ def _import(project: Project, path: Path, screen: Screen) -> None:
 
 
 def _nothing_left(screen: Screen, task: LabellingTask, session: Session, by: str) -> None:
-    count = plural(task.labelled(session.file).labels, "label")
+    from unruly.labelling.answers import problems_to_plain
+
+    labels, path = task.labelled(session.file), session.file.path
     which = "" if by in ("balance", "random", "doubt") else f" with --by {by}"
-    screen.answer({"answers": 0, "labels": 0, "file": str(session.file.path)})
-    screen.say(f"nothing left to label{which}: {session.file.path} has {count}")
+    screen.answer(
+        {
+            "answers": 0,
+            "labels": 0,
+            "all_labels": labels.labels,
+            "file": str(path),
+            "problems": problems_to_plain(labels.problems, path.name),
+        }
+    )
+    screen.say(f"nothing left to label{which}: {path} has {plural(labels.labels, 'label')}")
+    _say_problems(screen, task, session)
 
 
-def _begin(screen: Screen, task: LabellingTask, session: Session, by: str) -> None:
+def _say_problems(screen: Screen, task: LabellingTask, session: Session) -> None:
+    """What of the file is set aside."""
     from unruly.labelling.answers import problem_lines
 
     problems, name = task.labelled(session.file).problems, session.file.path.name
     for line in problem_lines(problems, name, task.project.address):
         screen.remark(line)
+
+
+def _begin(screen: Screen, task: LabellingTask, session: Session, by: str) -> None:
+    _say_problems(screen, task, session)
     if task.model is None and by != "contested":
         screen.remark(
             "documents are drawn by their votes; --model FILE draws better, by a model's predictions, and shows what "

@@ -381,15 +381,15 @@ class WeakClassifier:
         votes: Any = None,
         *,
         n: int = 20,
-        labels: Labels | None = None,
+        labels: Labels | Labelled | None = None,
         refused: Collection[Refused] = (),
         candidates: Sequence[Rule] | None = None,
         progress: Progress = SILENT,
     ) -> tuple[RuleSuggestion, ...]:
         """New rules for these documents (the training documents, best of all), the best first.
 
-        Ranked by the model's own probabilities; `labels` are true ones, names or numbers with None or -1
-        where unknown, or a map from ids, and count in their place. `candidates` are rules that somebody proposes:
+        Ranked by the model's own probabilities; `labels` are true ones, as `fit` takes them, and
+        count in their place. `candidates` are rules that somebody proposes:
         only these are ranked; without them, words and patterns are looked for in the texts. Where few votes or labels
         on its matches speak for a rule, it is a `guess`.
         """
@@ -413,12 +413,13 @@ class WeakClassifier:
         X: Any,
         votes: Any = None,
         *,
-        labels: Labels | None = None,
+        labels: Labels | Labelled | None = None,
         progress: Progress = SILENT,
     ) -> tuple[Critique, ...]:
         """What is wrong with the rules on these documents: weak words; weak, redundant and conflicting sources.
 
-        Accuracies are estimated only where class shares are stated or known from labels.
+        Accuracies are estimated only where class shares are stated or known from labels. `labels` are true ones, and
+        count in place of the model's answers.
         """
         from unruly.model.critique import critique_rules
 
@@ -435,16 +436,14 @@ class WeakClassifier:
         return VoteJudge.of(answers.proba, answers.votes, fitted.learner, fitted.summary)
 
     def _judged(
-        self, X: Any, votes: Any, labels: Labels | None, progress: Progress
+        self, X: Any, votes: Any, labels: Labels | Labelled | None, progress: Progress
     ) -> tuple[Corpus, Predictions, NDArray[np.int64] | None]:
         """Documents with texts, the model's answers, and (n,) true labels where any are given."""
         documents = self.fitted.documents(X)
         if documents.corpus is None:
             raise InputError("rules are about texts, and these are features: give the documents")
         answers = self.predictions(documents, votes, progress=progress)
-        known = (
-            None if labels is None else labels_of(labels, self.class_names, answers.ids, "labels")
-        )
+        known = None if labels is None else _labelled(labels, answers.votes).numbers
         return documents.corpus, answers, known
 
     def report(

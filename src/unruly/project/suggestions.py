@@ -57,11 +57,13 @@ from unruly.rules.pattern import Pattern
 from unruly.rules.source import Rule, Source, rule_to_plain, source_from_plain
 from unruly.rules.tools import Length
 from unruly.statistics import Share
+from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import free_name, listed
 
 if TYPE_CHECKING:
+    from unruly.labelling.answers import Labelled
     from unruly.model.predictions import Predictions
     from unruly.model.weak_classifier import WeakClassifier
     from unruly.project.proposals import Proposals
@@ -141,7 +143,7 @@ class Judged:
     corpus: Corpus
     votes: Votes  # of the rules as they are now
     judge: VoteJudge  # with the model's answers (n, m), by its own rules
-    labels: NDArray[np.int64] | None  # (n,), -1 where nobody knows
+    labels: Labelled | None  # by hand, where there are any
     notes: tuple[Note, ...]  # the model's class shares, and what speaks against them
     fitted_now: bool = False
     stand_in: str | None = None
@@ -195,11 +197,12 @@ def judge_on(
         by = model.judge(model.predictions(corpus, progress=progress))
         return Judged(corpus, votes, by, labels, _share_notes(model.summary_))
     model, answers, stand_in = fitted_now(project, corpus, votes, labels, progress)
-    if stand_in is not None:
-        by = VoteJudge(answers.proba, votes)
-        return Judged(corpus, votes, by, labels, (), fitted_now=True, stand_in=stand_in)
+    if stand_in is None:
+        by = model.judge(answers)
+    else:  # its votes are not the project's
+        by = VoteJudge.of(answers.proba, votes, None, model.summary_)
     notes = _share_notes(model.summary_)
-    return Judged(corpus, votes, model.judge(answers), labels, notes, fitted_now=True)
+    return Judged(corpus, votes, by, labels, notes, fitted_now=True, stand_in=stand_in)
 
 
 def ranked(
@@ -210,7 +213,8 @@ def ranked(
     progress: Progress = SILENT,
 ) -> Suggestions:
     """The best of what was proposed, or of what is found in the texts; and the critique of the old rules."""
-    corpus, votes, judge, labels = judged.corpus, judged.votes, judged.judge, judged.labels
+    corpus, votes, judge = judged.corpus, judged.votes, judged.judge
+    labels = None if judged.labels is None else judged.labels.numbers
     refused = read_refused(project.folder)
     found = suggest_rules(
         corpus,
@@ -230,7 +234,7 @@ def ranked(
         places=_places(found, project, corpus, votes, judge.accuracies(votes)),
         critique=tuple(one for one in critique if remedy_of(one) not in refused),
         fitted_now=judged.fitted_now,
-        labels=0 if labels is None else int((labels >= 0).sum()),
+        labels=0 if judged.labels is None else judged.labels.labels,
         stand_in=judged.stand_in,
         proposals=proposals,
         notes=judged.notes,
@@ -238,17 +242,17 @@ def ranked(
     )
 
 
-def _labels(project: Project, corpus: Corpus) -> NDArray[np.int64] | None:
-    """(n,): people's labels of the training documents, where there are any. Never the gold column."""
-    found = project.labels(corpus).numbers
-    return found if (found >= 0).any() else None
+def _labels(project: Project, corpus: Corpus) -> Labelled | None:
+    """People's labels of the training documents, where there are any. Never the gold column."""
+    found = project.labels(corpus)
+    return found if found.labels else None
 
 
 def fitted_now(
     project: Project,
     corpus: Corpus,
     votes: Votes,
-    labels: NDArray[np.int64] | None,
+    labels: Labelled | None,
     progress: Progress = SILENT,
 ) -> tuple[WeakClassifier, Predictions, str | None]:
     """A model that is fitted for this, its predictions, and the class without rules that has a stand-in.
@@ -258,7 +262,7 @@ def fitted_now(
     """
     named = np.unique(votes.matrix[votes.voted])
     if labels is not None:
-        named = np.union1d(named, np.unique(labels[labels >= 0]))
+        named = np.union1d(named, labels.numbers[labels.numbers != UNKNOWN])
     absent = sorted(set(range(votes.m)) - set(named.tolist()))
     if not len(named):
         raise InputError(

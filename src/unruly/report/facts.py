@@ -194,7 +194,7 @@ def gather(
 
     Without documents, the sample of training documents in the model file is used. Votes are
     only needed where the model carries no rules of its own. `labels` are people's labels of the
-    documents: without gold, they estimate the accuracy.
+    documents: without gold they estimate the accuracy, and advice counts them in place of the model's answers.
     """
     if documents is None:
         return _from_sample(model, fitted)
@@ -297,10 +297,10 @@ def _all_facts(
     labels: Labelled | None,
     progress: Progress,
 ) -> Facts:
+    by_hand = labels.numbers if labels is not None and labels.labels else None
     gold, rules, sources = held_out.gold, fitted.rule_sources, figures.sources
     noisy = seen if seen.gold is not None else held_out
     texts = seen.corpus.texts.to_list()
-    by_hand = None if labels is None or not labels.labels else labels.numbers
     added = removals(held_out.votes, gold, fitted.commonest)
     progress.advance(1)
     critique = critique_rules(

@@ -432,6 +432,10 @@ def _no_weak_word(facts: Facts) -> str:
 
 def _basis(facts: Facts) -> str:
     counted = f"Counted on {facts.documents}."
+    if facts.labels:
+        counted += (
+            f" {plural(facts.labels, 'label')} by hand count in place of the model's answers."
+        )
     other = "If you change rules because of these scores, score the next model on other labels."
     if any(source.is_measured for source in facts.sources):
         return (
@@ -473,11 +477,9 @@ def _suggestions(facts: Facts) -> str:
         "than among all documents. Some of its matches already have a vote for that class. Rules that match documents "
         "without votes come first. `unruly suggest` shows them with examples and writes those that you accept into unruly.toml. The model may be wrong about a rule: read some of its matches before you accept it. "
     )
-    if facts.labels:
-        message += "Labels by hand count beside the model's answers. "
-        message += "The last column is measured on true labels. " if scored else ""
-    elif scored:
-        message += "True labels give the last column; they chose no rule. "
+    if scored:
+        chose = "" if facts.labels else "; they chose no rule"
+        message += f"True labels give the last column{chose}. "
     if wrong:
         message += f"Left out: {plural(len(wrong), 'rule')} that true labels contradict. "
     odd = {str(s.perhaps_gold) for s in shown if s.perhaps_gold is not None}

@@ -96,7 +96,7 @@ class Summary:
     source    votes for  Coverage  Overlaps  Conflicts  Correct  Incorrect  Emp. Acc.    95 % interval
     source_0  ham           75.0%     50.0%      25.0%        2          1      66.7%   20.8% to 93.9%
     source_1  ham, spam     50.0%     50.0%      25.0%        2          0     100.0%  34.2% to 100.0%
-    total     ham, spam     75.0%     50.0%      25.0%        4          1      80.0%  50.7% to 100.0%
+    total     ham, spam     75.0%     50.0%      25.0%        4          1      80.0%   37.6% to 96.4%
     majority vote: coverage 75.0%, ties 25.0%; accuracy 62.5% (21.9% to 90.8%) on 4 documents with gold (ties count in equal parts, documents without votes as ham)
     """
 
@@ -323,7 +323,8 @@ class _Counts:
         right, checked = int(self.correct.sum()), int(self.checked.sum())
         share = right / checked if checked else 0.0
         spread = float(self.moments @ [1.0, -2 * share, share * share])
-        score = Score(right, checked - right, clustered(share, max(0.0, spread), checked))
+        interval = clustered(share, max(0.0, spread), checked, self.covered_gold)
+        score = Score(right, checked - right, interval)
         return SourceSummary(
             source="total",
             j=None,
