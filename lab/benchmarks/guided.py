@@ -19,6 +19,7 @@ import json
 import os
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,7 +40,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--seconds", type=int, default=600, help="for all readers together")
+    parser.add_argument(
+        "--seconds", type=int, default=600, help="of the processor, for all readers together"
+    )
     parser.add_argument("--readers", default=",".join(READERS), help="which, with commas between")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="a folder for the inputs that fail")
@@ -73,20 +76,21 @@ def _reader_alone(name: str, seconds: int, seed: int, keep: Path | None) -> tupl
         environment = {**os.environ, "UNRULY_CACHE": str(room / "cache"), "POLARS_MAX_THREADS": "1"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         said = done.stderr.splitlines()
-        found = re.findall(r"Done (\d+) runs", done.stderr)
+        ended = room / "inputs"
         seen = re.findall(r"cov: (\d+)", done.stderr)
         findings = sorted((room / "findings").glob("*.txt"))
         reached = f"{int(seen[-1]):,} places reached, {int(seen[0]):,} at first" if seen else ""
-        print(f"{name}: {int(found[-1]) if found else 0:,} inputs, {reached}", flush=True)
+        inputs = int(ended.read_text()) if ended.exists() else 0
+        print(f"{name}: {inputs:,} inputs, {reached}", flush=True)
         for finding in findings:
             print(f"FAILED {name}: {finding.read_text()}", flush=True)
-        if not found:
+        if not inputs:
             print(f"FAILED {name}: the fuzzer ended early: {said[-3:]}", flush=True)
         if keep is not None:
             keep.mkdir(exist_ok=True)
             for path in (room / "findings").iterdir():
-                path.rename(keep / f"{name}-{path.name}")
-        return int(found[-1]) if found else 0, len(findings) + (not found)
+                shutil.move(path, keep / f"{name}-{path.name}")
+        return inputs, len(findings) + (not inputs)
 
 
 # --- Inside the fuzzer's process ---------------------------------------------------------------------
@@ -101,9 +105,9 @@ def _fuzz(name: str, room: Path, seconds: int, seed: int) -> None:
     read, seeds = _PREPARE[name](room)
     for number, data in enumerate(seeds):
         (room / "seeds" / str(number)).write_bytes(data)
-    options = [f"-max_total_time={seconds}", f"-seed={seed}", "-max_len=20000", "-timeout=60"]
-    options += [f"-rss_limit_mb={MEGABYTES}", "-print_final_stats=1", str(room / "seeds")]
-    atheris.Setup([sys.argv[0], *options], _watched(read, room / "findings"))
+    options = [f"-seed={seed}", "-max_len=20000", "-timeout=60", f"-rss_limit_mb={MEGABYTES}"]
+    tried = _until(seconds, _watched(read, room / "findings"), room / "inputs")
+    atheris.Setup([sys.argv[0], *options, str(room / "seeds")], tried)
     atheris.Fuzz()
 
 
@@ -115,6 +119,22 @@ def _import_all() -> None:
         if not module.name.startswith(("unruly.__main__", "unruly.cli", "unruly.studio")):
             with contextlib.suppress(ImportError):
                 importlib.import_module(module.name)
+
+
+def _until(seconds: float, read: Reader, ended: Path) -> Reader:
+    """A reader that ends its process after so many seconds of it, with the count of inputs in a file."""
+    last = time.process_time() + seconds
+    inputs = 0
+
+    def counted(data: bytes) -> None:
+        nonlocal inputs
+        read(data)
+        inputs += 1
+        if time.process_time() > last:
+            ended.write_text(str(inputs))
+            os._exit(0)
+
+    return counted
 
 
 def _watched(read: Reader, findings: Path) -> Reader:

@@ -92,10 +92,12 @@ class UnrulyError(Exception):
     """The one base of all errors that unruly raises on purpose.
 
     `message` says what was found and the remedy; `where` is the place, for programs to read. The
-    text of the error is both, harmless to a terminal: either may quote a file from somebody else.
+    text of the error is both, in one line and harmless to a terminal: either may quote a file from somebody else.
 
     >>> str(UnrulyError("the text is missing", where=Where(file="comments.csv", line=7)))
     'comments.csv, line 7: the text is missing'
+    >>> str(UnrulyError("there is no column 'a\\nb'"))
+    "there is no column 'a b'"
     """
 
     exit_code = 2
@@ -107,7 +109,8 @@ class UnrulyError(Exception):
 
     def __str__(self) -> str:
         place = "" if self.where is None else str(self.where)
-        return harmless(f"{place}: {self.message}" if place else self.message)
+        text = f"{place}: {self.message}" if place else self.message
+        return harmless(" ".join(text.splitlines()))
 
     def located(self, where: Where) -> Self:
         """The same error, with gaps in its place filled from `where`."""

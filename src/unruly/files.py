@@ -131,6 +131,12 @@ def _marked_folder(place: Path, beginning: str) -> Path:
     return Path(tempfile.mkdtemp(prefix=f"{beginning}{platform.node()}-{os.getpid()}-", dir=place))
 
 
+def check_can_write(target: Path) -> None:
+    """Refuse an output that cannot be written, by trying: permissions say nothing of a name that is too long."""
+    with _room_beside(target):
+        pass
+
+
 def check_no_folder(target: Path) -> None:
     """Refuse a folder where a file is to be written."""
     if target.is_dir():

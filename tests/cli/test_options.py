@@ -35,6 +35,7 @@ def test_any_ending_where_none_is_asked_for(tmp_path: Path) -> None:
         ("a", "cannot write a file without an ending"),
         ("no/a.csv", "does not exist"),
         ("folder.csv", "it is a folder: pass a file"),
+        (f"{'a' * 240}.csv", "choose a shorter name"),  # too long for what is written beside it
     ],
 )
 def test_places_that_will_not(tmp_path: Path, name: str, message: str) -> None:

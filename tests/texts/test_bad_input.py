@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import subprocess
+from datetime import date
 from pathlib import Path
 
 import polars as pl
@@ -83,6 +84,7 @@ def test_wrong_columns_are_answered_with_near_ones(tmp_path: Path) -> None:
         "did you mean 'comment'? columns are comment, spam"
     )
     assert "did you mean" not in refused(tmp_path / "x.csv", b"comment,spam\na,1\n", id="zzz")
+    assert "\n" not in refused(tmp_path / "x.csv", b"comment,spam\na,1\n", id="zz\nz")
     same = refused(tmp_path / "x.csv", b"comment,spam\na,1\n", text="comment", label="comment")
     assert "one column cannot be two of text, id and label" in same
 
@@ -130,6 +132,43 @@ def test_labels_of_types_that_are_no_classes(labels: pl.Series, tmp_path: Path) 
     with pytest.raises(InputError, match=r"x\.arrow.*label") as caught:
         Corpus.read(path, label="y", classes=TWO)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pl.Series([1, 2, 1], dtype=pl.Time),
+        pl.Series([1, 2, 1], dtype=pl.Datetime("ns")),
+        pl.Series([1, 2, 1], dtype=pl.Duration("ns")),
+        pl.Series([0, 0, 2**40]).cast(pl.Datetime("ms", "UTC")),
+    ],
+    ids=lambda ids: str(ids.dtype),
+)
+def test_times_taken_twice_as_ids(ids: pl.Series, tmp_path: Path) -> None:
+    path = tmp_path / "x.arrow"
+    pl.DataFrame({"text": ["a", "b", "c"], "id": ids}).write_ipc(path)
+    with pytest.raises(InputError, match=r"row [12]: the id '.*' is taken already \(.*row 0"):
+        Corpus.read(path, id="id")
+    pl.DataFrame({"text": ["a", "b"], "id": ids[1:]}).write_ipc(path)
+    assert Corpus.read(path, id="id").ids.dtype == pl.String
+
+
+@pytest.mark.parametrize("kind", [pl.Date(), pl.Datetime("ms"), pl.Datetime("us", "UTC")], ids=str)
+@pytest.mark.parametrize("role", ["id", "label", None])
+def test_dates_of_no_year_are_bad_rows(kind: pl.DataType, role: str | None, tmp_path: Path) -> None:
+    days = pl.Series([10**7, 2**30]) * (1 if kind == pl.Date() else 86_400_000)
+    if kind == pl.Datetime("us", "UTC"):
+        days = pl.Series([10**18, 2**62])
+    known = pl.Series([date(1, 1, 1), date(9999, 12, 31)]).cast(kind)
+    frame = pl.DataFrame({"text": list("abcd"), "day": pl.concat([known, days.cast(kind)])})
+    path = tmp_path / "x.parquet"
+    frame.write_parquet(path)
+    roles = {role: "day"} if role else {}
+    with pytest.raises(InputError, match=r"row 2: the date in column 'day' is not of the years 1 "):
+        Corpus.read(path, **roles)
+    corpus = Corpus.read(path, **roles, on_bad_row="skip")
+    assert corpus.texts.to_list() == ["a", "b"]
+    assert [bad.row for bad in corpus.skipped] == [2, 3]
 
 
 def test_missing_files_and_folders(tmp_path: Path) -> None:

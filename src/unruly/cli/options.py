@@ -18,6 +18,7 @@ import click
 
 from unruly.errors import InputError, ProjectError, UnrulyError, Where
 from unruly.files import (
+    check_can_write,
     check_folder_of,
     check_no_device,
     check_no_folder,
@@ -183,6 +184,7 @@ def check_output(path: Path, endings: Sequence[str] = (), inputs: Iterable[Path]
             f"cannot write there: this is a file of the project {path.parent}: choose another",
             where=here,
         )
+    check_can_write(path)
 
 
 def _files_beside(path: Path) -> tuple[Path, ...]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from unruly.errors import InputError, Where, warn
 from unruly.wording import did_you_mean, listed, nearest, plural, same_name, shortened
 
+_DAY = {
+    "ms": 86_400_000,
+    "us": 86_400_000_000,
+}  # in units of time; nanoseconds end in the year 2262
+_EPOCH = date(1970, 1, 1).toordinal()
 UNKNOWN = -1  # the gold label of a document that has none
 LABEL_NAMES = (
     "label",
@@ -230,7 +236,7 @@ def gold_numbers(labels: pl.Series, classes: Sequence[str], where: WhereOf) -> N
     ... )
     array([ 1, -1,  0, -1], dtype=int16)
     """
-    labels = uncategorised(labels)
+    labels = plain_values(labels)
     numbers: dict[object, int] = {}
     for value in _different(labels, where):
         number = class_number(value, classes)
@@ -389,7 +395,7 @@ def classes_of(labels: pl.Series, name: str) -> tuple[str, ...]:
     >>> classes_of(pl.Series(["spam", "ham", None, "spam"]), "c.csv")
     ('ham', 'spam')
     """
-    different = _different(uncategorised(labels), lambda row: Where(name))
+    different = _different(plain_values(labels), lambda row: Where(name))
     values = [value for value in different if not _unknown(value)]
     if values and all(isinstance(value, bool) for value in values):
         return ("false", "true")
@@ -419,9 +425,47 @@ def _different(labels: pl.Series, where: WhereOf) -> list[object]:
     return labels.unique(maintain_order=True).to_list()
 
 
-def uncategorised(column: pl.Series) -> pl.Series:
-    """The column, with categories as the strings that they stand for."""
-    return column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
+def plain_values(column: pl.Series) -> pl.Series:
+    """The column, with categories, dates and times as strings: Python rounds times. Dates of no year are missing.
+
+    >>> plain_values(pl.Series([1, 2]).cast(pl.Time)).to_list()
+    ['00:00:00.000000001', '00:00:00.000000002']
+    """
+    if column.dtype in (pl.Categorical, pl.Enum):
+        return column.cast(pl.String)
+    if not column.dtype.is_temporal():
+        return column
+    return column.set(_of_no_year(column), None).dt.to_string("iso")
+
+
+def dates_of_no_year(frame: pl.DataFrame) -> dict[int, str]:
+    """The rows with a date that neither polars nor Python can write, and what is to be said of it.
+
+    >>> dates_of_no_year(pl.DataFrame({"day": pl.Series([0, 10**7]).cast(pl.Date)}))
+    {1: "the date in column 'day' is not of the years 1 to 9999: correct it, or leave the column out"}
+    """
+    found: dict[int, str] = {}
+    for column in frame.iter_columns():
+        rows = _of_no_year(column).arg_true().to_list()
+        reason = (
+            f"the date in column {column.name!r} is not of the years 1 to 9999: "
+            "correct it, or leave the column out"
+        )
+        found |= dict.fromkeys(rows, reason)
+    return found
+
+
+def _of_no_year(column: pl.Series) -> pl.Series:
+    """(n,): whether a date lies outside the years 1 to 9999."""
+    if column.dtype == pl.Date:
+        day = 1
+    elif isinstance(column.dtype, pl.Datetime) and column.dtype.time_unit in _DAY:
+        day = _DAY[column.dtype.time_unit]
+    else:
+        return pl.Series([False]).new_from_index(0, len(column))
+    first, last = (bound.toordinal() - _EPOCH for bound in (date.min, date.max))
+    known = column.to_physical().is_between(first * day, (last + 1) * day, closed="left")
+    return (~known).fill_null(value=False)
 
 
 def _holds_values(column: pl.Series) -> bool:
@@ -449,7 +493,7 @@ def checked_ids(column: pl.Series, where: WhereOf) -> pl.Series:
     if column.null_count():
         row = int(column.is_null().arg_true()[0])
         raise InputError(_missing_id(column.name), where=where(row))
-    column = uncategorised(column)
+    column = plain_values(column)
     if not _holds_values(column):
         raise InputError(
             f"the id column {column.name!r} holds {column.dtype}: ids must be strings or whole numbers",
@@ -457,7 +501,7 @@ def checked_ids(column: pl.Series, where: WhereOf) -> pl.Series:
         )
     if column.n_unique() != len(column):
         again = column.filter(column.is_duplicated())
-        rows = (column == again[0]).arg_true()
+        rows = (column == again.head(1)).arg_true()
         raise duplicate_id(again[0], where(int(rows[0])), where(int(rows[1])), again.n_unique())
     return column.alias("id")
 
@@ -509,10 +553,11 @@ def without_text(column: pl.Series) -> pl.Series:
 def unusable_rows(
     frame: pl.DataFrame, layout: Layout, classes: tuple[str, ...] | None
 ) -> dict[int, str]:
-    """The rows that cannot be used, and why: no text, no id, or a label that is not a class."""
+    """The rows that cannot be used, and why: no text, no id, a date in no year, or a label that is not a class."""
+    unwritten = dates_of_no_year(frame)
     bad: dict[int, str] = {}
     if layout.label is not None and classes is not None:
-        labels = frame[layout.label]
+        labels = plain_values(frame[layout.label])
         if _holds_values(labels):
             for value in labels.unique().to_list():
                 if class_number(value, classes) is None:
@@ -521,8 +566,8 @@ def unusable_rows(
     if layout.id is not None:
         gone = frame[layout.id].is_null().arg_true().to_list()
         bad |= dict.fromkeys(gone, _missing_id(layout.id))
-    gone = without_text(uncategorised(frame[layout.text])).arg_true().to_list()
-    return bad | dict.fromkeys(gone, _missing_text(layout.text))
+    gone = without_text(plain_values(frame[layout.text])).arg_true().to_list()
+    return bad | dict.fromkeys(gone, _missing_text(layout.text)) | unwritten
 
 
 def _missing_text(column: str) -> str:

@@ -23,6 +23,7 @@ from unruly.texts.columns import (
     checked_ids,
     checked_texts,
     classes_of,
+    dates_of_no_year,
     find_layout,
     from_pandas,
     gold_numbers,
@@ -451,6 +452,9 @@ def assemble(
     """
     rows = np.arange(frame.height, dtype=np.int64) if numbers is None else numbers
     known = tuple(classes) if classes is not None else None
+    if on_bad_row != "skip" and (far := dates_of_no_year(frame)):
+        row = min(far)
+        raise InputError(far[row], where=where(row))
     if layout.label is not None and known is None:
         known = classes_of(frame[layout.label], name)
     kept = np.ones(frame.height, dtype=np.bool_)

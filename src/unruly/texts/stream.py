@@ -28,7 +28,7 @@ from unruly.errors import InputError, Where
 from unruly.files import TABLES, written_whole
 from unruly.progress import SILENT, Progress, stage
 from unruly.statistics import sample_rows
-from unruly.texts.columns import Layout, duplicate_id, find_layout, uncategorised
+from unruly.texts.columns import Layout, duplicate_id, find_layout, plain_values
 from unruly.texts.corpus import BATCH_ROWS, Corpus, assemble, with_shift_noted
 from unruly.texts.csv_table import CsvTable, cast, cut_records
 from unruly.texts.json_table import JsonTable, with_more
@@ -178,7 +178,8 @@ class CorpusStream:
             at = np.minimum(np.searchsorted(numbers, rows.numbers), max(0, len(numbers) - 1))
             kept = numbers[at] == rows.numbers if len(numbers) else rows.numbers < 0
             if ids:
-                kept = kept | self._ids(rows).cast(pl.String).is_in(list(ids)).to_numpy()
+                known = plain_values(self._ids(rows)).cast(pl.String)
+                kept = kept | known.is_in(list(ids)).to_numpy()
             frame = _own_strings(rows.frame.filter(kept))
             yield Rows(frame, frame, rows.numbers[kept], rows.skipped, broken=rows.broken)
             progress.advance(rows.frame.height)
@@ -310,7 +311,7 @@ def _own_strings(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _hashes(ids: pl.Series) -> NDArray[np.uint64]:
     """(n,): the same id gives the same hash throughout a run."""
-    return uncategorised(ids).hash().to_numpy()
+    return plain_values(ids).hash().to_numpy()
 
 
 FLAT = (".csv", ".tsv")  # formats without lists
