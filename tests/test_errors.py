@@ -99,6 +99,16 @@ def test_telemetry_is_off(
     assert os.environ[name] == value
 
 
+def test_a_folder_of_its_name_is_no_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`python -m unruly` looks in the current folder, which may have a folder called ray."""
+    (tmp_path / "no_such_library").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingExtraError, match=r"need the library no_such_library"):
+        need("no_such_library", extra="some", purpose="tests")
+
+
 def test_a_panic_becomes_one_line() -> None:
     panic = type("PanicException", (BaseException,), {})
     expected = r"a\.parquet: polars cannot work with this \(oh\)"

@@ -71,7 +71,7 @@ def measured(folder: Path, documents: int, words: int, encoder: str, workers: st
     data = one.written(folder / "data.parquet", short, documents)
     alone = folder / "alone.parquet"
     started, cpu = time.perf_counter(), time.process_time()
-    predict_file(model, data, alone, text="text", id="id")
+    predict_file(model, data, alone, text="text", id="id", workers=1)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - started
     found = [told("one process", documents, wall, 0.0, cpu)]
     for count in map(int, workers.split(",")):

@@ -206,14 +206,19 @@ def need(module: str, extra: str, purpose: str) -> ModuleType:
     if top in _TELEMETRY_OFF:
         name, value = _TELEMETRY_OFF[top]
         os.environ[name] = value
+    missing = MissingExtraError(
+        f"{purpose} need the library {top}, which is not installed: pip install 'unruly[{extra}]'"
+    )
     try:
-        return importlib.import_module(module)
+        found = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is not None and error.name.partition(".")[0] != top:
             raise  # the library is there; something that it needs is not
-        raise MissingExtraError(
-            f"{purpose} need the library {top}, which is not installed: pip install 'unruly[{extra}]'"
-        ) from None
+        raise missing from None
+    spec = getattr(found, "__spec__", None)
+    if spec is not None and spec.origin is None:
+        raise missing  # a folder of that name, which Python takes for a package
+    return found
 
 
 @contextmanager

@@ -42,6 +42,18 @@ def test_columns_and_order_are_kept(unruly: Unruly, fitted: Path, ending: str) -
     assert ((total - 1).abs() < 1e-3).all()
 
 
+@pytest.mark.parametrize("command", ["predict", "encode"])
+def test_the_number_of_workers_changes_no_byte(unruly: Unruly, fitted: Path, command: str) -> None:
+    table = pl.read_csv(fitted.parent / "spam" / "comments.csv")
+    pl.concat([table] * 300).write_parquet("many.parquet")  # 21,900 rows: three batches
+    for workers in ("1", "3"):
+        out = f"{workers}.parquet"
+        done = unruly(command, fitted, "many.parquet", "-o", out, "--workers", workers)
+        assert done.code == 0, done.err
+        assert "21,900 documents" in done.err
+    assert Path("1.parquet").read_bytes() == Path("3.parquet").read_bytes()
+
+
 def test_only_what_the_model_needs_is_imported(fitted: Path, tmp_path: Path) -> None:
     """One text is answered in less than a second, most of which is imports."""
     (tmp_path / "one.csv").write_text("comment\nsubscribe to my channel\n", encoding="utf-8")
@@ -451,9 +463,12 @@ def test_without_ray_the_extra_is_named(
 
 
 def test_options_of_a_cluster_need_one(unruly: Unruly, fitted: Path) -> None:
-    done = unruly("encode", fitted, "x.parquet", "-o", "out.parquet", "--workers", "2")
+    done = unruly("encode", fitted, "x.parquet", "-o", "out.parquet", "--address", "auto")
     assert done.code == 2
-    assert "options of --engine ray" in done.err
+    assert "--address is an option of --engine ray" in done.err
+    done = unruly("fit", "spam", "-o", "m.unruly", "--workers", "2")
+    assert done.code == 2
+    assert "--workers is an option of --engine ray" in done.err
     done = unruly("predict", fitted, "-", "--engine", "ray")
     assert done.code == 2
     assert "--engine ray reads and writes files" in done.err

@@ -20,6 +20,7 @@ from unruly.features.encoder import (
     Features,
     term_views,
     text_views,
+    thread_count,
     view_of,
 )
 from unruly.texts.corpus import Corpus
@@ -94,3 +95,12 @@ def test_windows_are_bounded() -> None:
 def test_lsa_reads_tags_and_others_sentences() -> None:
     assert term_views(PAIRS) == (BETWEEN, TAGGED)
     assert text_views(PAIRS) == (BETWEEN, AROUND)
+
+
+@pytest.mark.parametrize(("told", "threads"), [("1", 1), ("3", 3), ("0", 7), ("4,2", 7), ("", 7)])
+def test_a_worker_that_shares_its_cores_starts_no_more_threads_than_it_may(
+    told: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    monkeypatch.setenv("OMP_NUM_THREADS", told)
+    assert thread_count() == threads

@@ -22,7 +22,6 @@ from unruly.features.minilm import (
     TOKENIZER_SHA256,
     MiniLM,
     find_weights,
-    thread_count,
 )
 from unruly.features.registry import (
     AllowedEncoders,
@@ -293,12 +292,3 @@ def test_bad_options() -> None:
         MiniLM(layers=(7,))
     with pytest.raises(SettingsError, match="max_tokens"):
         MiniLM(max_tokens=2)
-
-
-@pytest.mark.parametrize(("told", "threads"), [("1", 1), ("3", 3), ("0", 7), ("4,2", 7), ("", 7)])
-def test_a_worker_that_shares_its_cores_starts_no_more_threads_than_it_may(
-    told: str, threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 7)
-    monkeypatch.setenv("OMP_NUM_THREADS", told)
-    assert thread_count() == threads

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import csv
 import json
+import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from tests.model.planted import texts
 
-from unruly.errors import InputError
+from unruly.errors import InputError, SettingsError
 from unruly.model.predictions import Predictions, encode_stream, predict_file
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.progress import Progress
+from unruly.rules.function import Function, rule
+from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
 
@@ -159,7 +164,7 @@ def test_a_failure_half_way_leaves_the_old_file_and_no_other(
         """Fails on the second batch."""
 
         class_names = ("ham", "spam")
-        feature_width = model.feature_width
+        feature_width, concurrent = model.feature_width, False
         text_column = None
         batches = 0
 
@@ -181,6 +186,83 @@ def test_a_failure_half_way_leaves_the_old_file_and_no_other(
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("ending", READERS)
+def test_any_number_of_workers_writes_the_same_file(
+    model: WeakClassifier, data: Path, ending: str
+) -> None:
+    bad = data.with_name("bad.csv")
+    bad.write_text(data.read_text() + '9,"never, closed\n', encoding="utf-8")
+    files = []
+    for workers in (1, 2, 5):
+        out = data.with_name(f"out{workers}{ending}")
+        written = predict_file(
+            model, bad, out, text="comment", id="key", batch_rows=4, on_bad_row="skip", workers=workers
+        )  # fmt: skip
+        files.append((out.read_bytes(), replace(written, path=None)))
+    assert files[0] == files[1] == files[2]
+    assert (files[0][1].documents, len(files[0][1].skipped)) == (25, 1)
+
+
+def test_workers_work_at_once(model: WeakClassifier, data: Path) -> None:
+    together = threading.Barrier(3, timeout=60)  # opens when three work at once
+
+    class Waiting:
+        """Answers only when three batches are asked for at once."""
+
+        class_names, feature_width = model.class_names, model.feature_width
+        text_column, concurrent = None, False
+
+        def predictions(
+            self, documents: Corpus, *, progress: Progress, cached: bool
+        ) -> Predictions:
+            together.wait()
+            return model.predictions(documents, cached=cached)
+
+    out = data.with_name("out.csv")
+    written = predict_file(Waiting(), data, out, text="comment", batch_rows=3, workers=3)
+    assert written.documents == 25  # in nine batches
+    with pytest.raises(SettingsError, match="0 workers: at least one"):
+        predict_file(model, data, out, text="comment", workers=0)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_what_fails_first_in_the_file_is_told_whoever_meets_it(
+    model: WeakClassifier, data: Path, workers: int
+) -> None:
+    class Failing:
+        """Fails on every batch but the first, sooner on the later ones."""
+
+        class_names, feature_width = model.class_names, model.feature_width
+        text_column, concurrent = None, True
+
+        def predictions(
+            self, documents: Corpus, *, progress: Progress, cached: bool
+        ) -> Predictions:
+            first = documents.ids[0]
+            if first != "k0":
+                raise InputError(f"{first}: one clear line")
+            return model.predictions(documents)
+
+    out = data.with_name("out.parquet")
+    with pytest.raises(InputError, match=r"^k10: one clear line$"):
+        predict_file(Failing(), data, out, text="comment", id="key", batch_rows=10, workers=workers)
+    assert not out.exists()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("label")]
+
+
+def test_by_default_threads_work_only_where_they_help(
+    model: WeakClassifier, sources: Sources, corpus: Corpus
+) -> None:
+    def shouting(row: Any) -> str | None:
+        return "spam" if row.text.isupper() else None
+
+    loud = Source("shouting", [Rule(None, Function(rule(shouting)))])
+    both = Sources(sources.classes, [*sources.sources, loud])
+    assert model.concurrent
+    assert not WeakClassifier("lsa").fit(corpus, sources=both).concurrent
+    assert not WeakClassifier(Vowels()).fit(corpus, sources.vote(corpus)).concurrent
+
+
 def test_wide_features_are_made_of_fewer_rows_at_once(model: WeakClassifier, data: Path) -> None:
     sizes = list[int]()
 
@@ -188,7 +270,7 @@ def test_wide_features_are_made_of_fewer_rows_at_once(model: WeakClassifier, dat
         """A model of ten million features, as a file of some megabytes may hold."""
 
         class_names = model.class_names
-        feature_width = 10_000_000
+        feature_width, concurrent = 10_000_000, False
         text_column = None
 
         def predictions(

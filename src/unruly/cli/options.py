@@ -112,8 +112,8 @@ def write_skipped(path: Path, left_out: Iterable[BadRow | BrokenFile]) -> None:
         part.write_text("".join(f"{one}\n" for one in left_out), encoding="utf-8")
 
 
-def engine_options(command: Command) -> Command:
-    """`--engine`, `--address` and `--workers`, where the work can be spread over machines."""
+def engine_options(command: Command, here: bool = False) -> Command:
+    """`--engine`, `--address` and `--workers`, where the work can be spread over machines, or over threads `here`."""
     engine = click.option(
         "--engine",
         type=click.Choice(["local", "ray"]),
@@ -128,9 +128,17 @@ def engine_options(command: Command) -> Command:
     workers = click.option(
         "--workers",
         type=click.IntRange(1),
-        help="With --engine ray: how many.  [default: one for each processor of the cluster]",
+        help="How many threads work at once; with --engine ray, how many processes.  [default: one for each "
+        "processor, without Ray at most 8, and 1 with functions, other rules in Python or minilm]"
+        if here
+        else "With --engine ray: how many.  [default: one for each processor of the cluster]",
     )
     return engine(address(workers(command)))
+
+
+def threaded_options(command: Command) -> Command:
+    """The same for what several threads can do, too."""
+    return engine_options(command, here=True)
 
 
 def placement_of(engine: str, address: str | None, workers: int | None) -> Placement | None:
@@ -139,16 +147,17 @@ def placement_of(engine: str, address: str | None, workers: int | None) -> Place
     >>> placement_of("local", "auto", None)
     Traceback (most recent call last):
     ...
-    unruly.errors.InputError: --address and --workers are options of --engine ray: add it, or leave them out
+    unruly.errors.InputError: --address is an option of --engine ray: add it, or leave the option out
     """
     if engine == "ray":
         from unruly.distributed.run import Placement
 
         return Placement(address, workers)
-    if address is not None or workers is not None:
-        raise InputError(
-            "--address and --workers are options of --engine ray: add it, or leave them out"
-        )
+    for option, given in (("--address", address), ("--workers", workers)):
+        if given is not None:
+            raise InputError(
+                f"{option} is an option of --engine ray: add it, or leave the option out"
+            )
     return None
 
 

@@ -22,7 +22,6 @@ from unruly.cli.options import (
     bad_row_option,
     check_output,
     defuse_option,
-    engine_options,
     functions_option,
     json_option,
     load_model,
@@ -32,6 +31,7 @@ from unruly.cli.options import (
     skipped_option,
     split_option,
     text_options,
+    threaded_options,
     write_skipped,
 )
 from unruly.cli.screen import Screen, show_cluster_run
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="With --ask: a machine other than this one that the texts, and the key, may be sent to.",
 )
-@engine_options
+@threaded_options
 @json_option
 @quiet_option
 def predict(
@@ -127,7 +127,7 @@ def predict(
     from unruly.model.predictions import missing_of, predict_stream
 
     screen = Screen(quiet, as_json)
-    placement = placement_of(engine, address, workers)
+    placement = placement_of(engine, address, workers if engine == "ray" else None)
     if placement is not None:
         if output is None or STREAM in (data, output):
             raise click.UsageError("--engine ray reads and writes files: pass the folder with -o")
@@ -162,6 +162,7 @@ def predict(
                 missing=missing_of(missing),
                 defuse=defuse,
                 form=form,
+                workers=workers,
                 progress=screen.progress(),
             )
     if skipped is not None:
@@ -276,7 +277,7 @@ def _whole_file(name: str) -> Iterator[Path]:
 @split_option
 @bad_row_option
 @functions_option
-@engine_options
+@threaded_options
 @json_option
 @quiet_option
 def encode(
@@ -309,7 +310,7 @@ def encode(
     from unruly.texts.table import row_remarks
 
     screen = Screen(quiet, as_json)
-    placement = placement_of(engine, address, workers)
+    placement = placement_of(engine, address, workers if engine == "ray" else None)
     given = Data.of(data, on_bad_row)
     found = given.file(split, text=text, id=id_)
     if placement is not None:
@@ -320,7 +321,7 @@ def encode(
     check_output(output, (".parquet",), (model, *functions, *given.inputs))
     loaded = load_model(model, functions, given)
     with found.for_model(loaded.text_column).stream(loaded.class_names, split) as stream:
-        done = encode_stream(loaded, stream, output, screen.progress())
+        done = encode_stream(loaded, stream, output, screen.progress(), workers)
     screen.answer(
         {
             "output": str(done.path),

@@ -12,6 +12,7 @@ their descriptions than the last layer alone, see lab/LOG.md).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -454,3 +455,9 @@ def import_path(value: object) -> str:
     """
     kind = value if isinstance(value, type) else type(value)
     return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def thread_count() -> int:
+    """As many as OMP_NUM_THREADS says, where it is set, as on a cluster's workers, which share their cores; else one per core."""
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    return int(told) if told.isdecimal() and int(told) else os.cpu_count() or 1

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -32,7 +31,7 @@ from safetensors.numpy import load_file
 
 from unruly.errors import InputError, SettingsError, need
 from unruly.features import hub
-from unruly.features.encoder import CHUNK, Pretrained, State, batches, readable
+from unruly.features.encoder import CHUNK, Pretrained, State, batches, readable, thread_count
 from unruly.files import cache_folder, with_digest, without_digest, written_whole
 from unruly.progress import SILENT, Progress, stage
 
@@ -259,12 +258,6 @@ def _mapped(weights: Path) -> NDArray[np.float32]:
     except (LookupError, TypeError, ValueError, OverflowError):
         hub.check_hash(weights, SHA256)
         raise
-
-
-def thread_count() -> int:
-    """As many as OMP_NUM_THREADS says, where it is set, as on a cluster's workers, which share their cores; else one per core."""
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    return int(told) if told.isdecimal() and int(told) else os.cpu_count() or 1
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str], max_tokens: int) -> Iterator[NDArray[np.int64]]:

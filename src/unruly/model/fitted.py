@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from unruly.model.evaluation import Evaluation
 
 
+_IN_ONE_THREAD = frozenset(("lsa", "static"))  # encoders that work in the thread that asks them
 SNIPPET = 160  # characters of a text that are kept
 
 
@@ -103,6 +104,14 @@ class Fitted:
     def width(self) -> int:
         """How many features a document has."""
         return sum(width for _, width in self.blocks)
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether threads that predict at once gain by it: not where rules run in Python, or encoders have threads."""
+        rules = () if self.rules is None else self.rules.sources.sources
+        if self.encoder is None or any(source.needs(self.classes).measures for source in rules):
+            return False
+        return all(encoder.kind in _IN_ONE_THREAD for encoder in self.encoder.stack.encoders)
 
     def documents(self, given: object) -> Documents:
         """Documents as a user gives them, the texts in the column of the training texts where there is one."""

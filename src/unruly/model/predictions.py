@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol, get_args
+from typing import IO, Any, Generic, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from unruly.errors import InputError, SettingsError, Where
+from unruly.features.encoder import thread_count
 from unruly.files import check_no_folder, check_not_input
 from unruly.findings import DocumentsGivenUp
 from unruly.html import html_table
@@ -31,6 +35,9 @@ ROWS = 10  # that a notebook shows
 CONTAINERS = ("default", "pandas", "polars")
 BATCH_ROWS = 10_000  # documents predicted together: the features of more fall out of the memory that is reused
 MOST_NUMBERS = 20_000_000  # of the features of one batch
+MOST_WORKERS = (
+    8  # unless the user wants more: each has a batch in memory, and what is Python goes one by one
+)
 Missing = Literal["label", "empty"]  # what a row without a text gets
 _MISSING: tuple[Missing, ...] = get_args(Missing)
 _DECIDERS = [one.word for one in Decider]  # by number
@@ -222,6 +229,10 @@ class Predictor(Protocol):
         """How many numbers a document becomes."""
 
     @property
+    def concurrent(self) -> bool:
+        """Whether threads that predict at once gain by it."""
+
+    @property
     def text_column(self) -> str | None:
         """The column that it was fitted on, where that is known."""
 
@@ -256,6 +267,7 @@ def predict_file(
     on_bad_row: OnBadRow = "keep",
     missing: Missing = "label",
     defuse: bool = False,
+    workers: int | None = None,
     progress: Progress = SILENT,
 ) -> Written:
     """Label every row of `data`, and write it with its own columns and ours to `out`.
@@ -266,6 +278,10 @@ def predict_file(
     by semicolons. Without `text`, the texts are in the column that the model was fitted on, where the data has it,
     or in the one that is obvious. A row without a text and votes gets the class shares of the fit or, with
     `missing="empty"`, no label. With `defuse`, cells of CSV that a spreadsheet would run as a formula get an apostrophe.
+
+    So many `workers`, threads of this process, label a batch each at once; the file is the same whatever their number. None: one
+    for each processor, at most eight; or one, where more would not help: rules that run in Python, and encoders that
+    use all processors themselves.
     """
     target = Path(out)
     format_of(target)
@@ -273,7 +289,9 @@ def predict_file(
     check_not_input(target, files_of(Path(data)))
     column = text or remembered(model.text_column)
     stream = Corpus.scan(data, text=column, id=id, batch_rows=batch_rows, on_bad_row=on_bad_row)
-    return predict_stream(model, stream, target, missing=missing, defuse=defuse, progress=progress)
+    return predict_stream(
+        model, stream, target, missing=missing, defuse=defuse, workers=workers, progress=progress
+    )
 
 
 def missing_of(given: str) -> Missing:
@@ -293,6 +311,7 @@ def predict_stream(
     missing: Missing = "label",
     defuse: bool = False,
     form: str = "",
+    workers: int | None = None,
     progress: Progress = SILENT,
 ) -> Written:
     """The same for documents that are opened already: a file, a part of one, or a pipe.
@@ -306,40 +325,42 @@ def predict_stream(
     names = free_names(added, stream.taken)
     flat = (format_of(target) if isinstance(target, Path) else form) in FLAT
     schema = {names[c]: pl.String() if c == "sources" and flat else k for c, k in added.items()}
-    labels, covered, without = dict.fromkeys(model.class_names, 0), 0, 0
-    slow: dict[tuple[str, int], DocumentsGivenUp] = {}
+    count = _workers(model.concurrent, stream, workers)
+    inner = progress if count == 1 else SILENT  # stages that run at once cannot be shown
 
-    def labelled(corpus: Corpus) -> pl.DataFrame:
-        nonlocal covered, without
-        with warnings.catch_warnings():  # warned once, for all batches
-            warnings.simplefilter("ignore", GaveUpWarning)
-            answers = model.predictions(corpus, progress=progress, cached=False)
-        for fact in given_up(answers.votes):
-            before = slow.get((fact.source, fact.rule))
-            count = fact.documents + (before.documents if before else 0)
-            slow[fact.source, fact.rule] = replace(fact, documents=count)
+    def labelled(corpus: Corpus) -> tuple[pl.DataFrame, _Tally]:
+        answers = model.predictions(corpus, progress=inner, cached=False)
         columns = answers.columns()
         if flat:
             columns = columns.with_columns(pl.col("sources").list.join("; "))
         if empty and corpus.missing is not None:
             columns = columns.select(pl.when(pl.Series(~corpus.missing)).then(pl.all()))
-        for label in columns["label"].drop_nulls():
-            labels[label] += 1
-        covered += int(answers.votes.covered.sum())
-        without += corpus.missing_count
-        return columns.rename(names)
+        labels = dict(columns["label"].drop_nulls().value_counts().iter_rows())
+        tally = _Tally(labels, int(answers.votes.covered.sum()), given_up(answers.votes))
+        return columns.rename(names), tally
 
     writer = RowWriter(stream, target, schema, defuse=defuse, form=form)
-    done = _write(stream, writer, labelled, "labelling", progress)
+    with warnings.catch_warnings():  # warned once, for all batches
+        warnings.simplefilter("ignore", GaveUpWarning)
+        done = _write(stream, writer, labelled, "labelling", count, progress)
+    labels = dict.fromkeys(model.class_names, 0)
+    slow: dict[tuple[str, int], DocumentsGivenUp] = {}
+    for tally in done.made:
+        for name, found in tally.labels.items():
+            labels[name] += found
+        for fact in tally.given_up:
+            before = slow.get((fact.source, fact.rule))
+            documents = fact.documents + (before.documents if before else 0)
+            slow[fact.source, fact.rule] = replace(fact, documents=documents)
     facts = tuple(slow.values())
     warn_given_up(facts)
     return Written(
         path=target if isinstance(target, Path) else None,
         documents=done.documents,
-        covered=covered,
+        covered=sum(tally.covered for tally in done.made),
         labels=labels,
         columns=names,
-        missing=without,
+        missing=done.missing,
         skipped=done.skipped,
         text=stream.layout.text,
         given_up=facts,
@@ -347,43 +368,96 @@ def predict_stream(
     )
 
 
+@dataclass(frozen=True)
+class _Tally:
+    """What is counted of one batch."""
+
+    labels: dict[str, int]
+    covered: int
+    given_up: tuple[DocumentsGivenUp, ...]
+
+
 def _bounded(stream: CorpusStream, width: int) -> CorpusStream:
     """The same file in batches of so few rows that features of this width do not take much memory."""
     return replace(stream, batch_rows=min(stream.batch_rows, max(1, MOST_NUMBERS // max(1, width))))
 
 
+def _workers(concurrent: bool, stream: CorpusStream, wanted: int | None) -> int:
+    """How many threads work at once: one where rows come as they are typed, or all fit into one batch."""
+    if wanted is not None and wanted < 1:
+        raise SettingsError(f"{wanted} workers: at least one is needed", option="workers")
+    if stream.rows is None or stream.rows <= stream.batch_rows:
+        return 1
+    return wanted or (min(thread_count(), MOST_WORKERS) if concurrent else 1)
+
+
+T = TypeVar("T")
+
+
 @dataclass(frozen=True)
-class _Passed:
-    """How many documents were written, and what was left out."""
+class _Passed(Generic[T]):
+    """How many documents were written, what was left out, and what was found in each batch."""
 
     documents: int
+    missing: int
     skipped: tuple[BadRow, ...]
     broken: tuple[BrokenFile, ...]
+    made: tuple[T, ...]
 
 
 def _write(
     stream: CorpusStream,
     writer: RowWriter,
-    columns: Callable[[Corpus], pl.DataFrame],
+    work: Callable[[Corpus], tuple[pl.DataFrame, T]],
     what: str,
+    workers: int,
     progress: Progress,
-) -> _Passed:
+) -> _Passed[T]:
     """Write every row with the columns made of its batch."""
-    documents, skipped, broken = 0, list[BadRow](), list[BrokenFile]()
+    documents, missing, made = 0, 0, list[T]()
+    skipped, broken = list[BadRow](), list[BrokenFile]()
 
-    def batches() -> Iterator[tuple[Batch, pl.DataFrame]]:
-        nonlocal documents
+    def given() -> Iterator[Batch]:
         for batch in stream.batches():
             skipped.extend(batch.corpus.skipped)
             broken.extend(batch.corpus.broken)
-            if n := len(batch.corpus):
-                yield batch, columns(batch.corpus)
-                documents += n
-                progress.advance(n)
+            if len(batch.corpus):
+                yield batch
+
+    def batches() -> Iterator[tuple[Batch, pl.DataFrame]]:
+        nonlocal documents, missing
+        for batch, (columns, found) in _in_order(given(), work, workers):
+            yield batch, columns
+            made.append(found)
+            documents += len(batch.corpus)
+            missing += batch.corpus.missing_count
+            progress.advance(len(batch.corpus))
 
     with stage(progress, what, stream.rows, "texts"):
         writer.write(batches())
-    return _Passed(documents, tuple(skipped), tuple(broken))
+    return _Passed(documents, missing, tuple(skipped), tuple(broken), tuple(made))
+
+
+def _in_order(
+    batches: Iterator[Batch], work: Callable[[Corpus], T], workers: int
+) -> Iterator[tuple[Batch, T]]:
+    """Each batch and what is made of it, in their order; several workers make one each at once, and few are held."""
+    if workers == 1:
+        yield from ((batch, work(batch.corpus)) for batch in batches)
+        return
+    held = deque[tuple[Batch, Future[T]]]()
+    pool = ThreadPoolExecutor(workers, "label")
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            for batch in batches:
+                held.append((batch, pool.submit(work, batch.corpus)))
+                if len(held) > workers:
+                    first, made = held.popleft()
+                    yield first, made.result()
+            for batch, made in held:
+                yield batch, made.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 COLUMN = "features"
@@ -395,6 +469,10 @@ class Encodes(Protocol):
     @property
     def feature_width(self) -> int:
         """d, how many numbers a document becomes."""
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether threads that encode at once gain by it."""
 
     def encode(self, X: Corpus, *, cached: bool, progress: Progress) -> NDArray[np.float32]:
         """(n, d); `cached`: they may be kept on disk."""
@@ -415,7 +493,11 @@ class Encoded:
 
 
 def encode_stream(
-    model: Encodes, stream: CorpusStream, target: Path, progress: Progress = SILENT
+    model: Encodes,
+    stream: CorpusStream,
+    target: Path,
+    progress: Progress = SILENT,
+    workers: int | None = None,
 ) -> Encoded:
     """Write every row with a model's features as one more column, a list of numbers, to Parquet."""
     if target.suffix.lower() != ".parquet":
@@ -423,22 +505,21 @@ def encode_stream(
     stream = _bounded(stream, model.feature_width)
     name = free_names([COLUMN], stream.taken)[COLUMN]
     kind = pl.Array(pl.Float32, model.feature_width)
-    without = 0
+    count = _workers(model.concurrent, stream, workers)
+    inner = progress if count == 1 else SILENT
 
-    def encoded(corpus: Corpus) -> pl.DataFrame:
-        nonlocal without
-        without += corpus.missing_count
-        values = model.encode(corpus, cached=False, progress=progress)
-        return pl.DataFrame({name: pl.Series(values, dtype=kind)})
+    def encoded(corpus: Corpus) -> tuple[pl.DataFrame, None]:
+        values = model.encode(corpus, cached=False, progress=inner)
+        return pl.DataFrame({name: pl.Series(values, dtype=kind)}), None
 
     writer = RowWriter(stream, target, {name: kind})
-    done = _write(stream, writer, encoded, "encoding", progress)
+    done = _write(stream, writer, encoded, "encoding", count, progress)
     return Encoded(
         path=target,
         documents=done.documents,
         width=model.feature_width,
         column=name,
-        missing=without,
+        missing=done.missing,
         skipped=done.skipped,
         text=stream.layout.text,
         broken=done.broken,

@@ -246,6 +246,11 @@ class WeakClassifier:
         """How many numbers a document becomes before it is classified."""
         return self.fitted.width
 
+    @property
+    def concurrent(self) -> bool:
+        """Whether threads that predict at once gain by it: neither rules nor encoders keep the others waiting."""
+        return self.fitted.concurrent
+
     def encode(self, X: Any, *, cached: bool = True, progress: Progress = SILENT) -> Any:
         """(n, d): the features that the model reads of these documents, as float32; `cached` as in `predictions`."""
         cache = self._cache(read_only=not cached)
