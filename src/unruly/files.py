@@ -133,7 +133,7 @@ def _marked_folder(place: Path, beginning: str) -> Path:
 
 def check_can_write(target: Path) -> None:
     """Refuse an output that cannot be written, by trying: permissions say nothing of a name that is too long."""
-    with _room_beside(target):
+    with _scratch_beside(target):
         pass
 
 

@@ -18,7 +18,6 @@ from tests.cli.conftest import FIT, Unruly, command_line
 
 from unruly.cli.fit import check_typed, fit, setting_options, typed_settings
 from unruly.errors import InputError
-from unruly.project.project import Project
 from unruly.settings import SETTINGS
 
 

@@ -162,12 +162,12 @@ def test_labels_by_hand_count_in_the_advice_and_are_entered(made: Made) -> None:
     wrong = CLASSES.index(first.label)
     matches = [one.id for one in (*first.fits, *first.misfits)]
     there = made.train.ids.is_in(matches).to_numpy()
-    labels = Labelled.alike(np.where(there, 1 - wrong, -1), "labels.csv")
+    labels = replace(Labelled.alike(np.where(there, 1 - wrong, -1)), origin="labels.csv")
     facts = gather("spam.unruly", made.fitted, documents, labels=labels)
     after = [one for one in facts.suggestions if one.rule == first.rule]
     assert not after or after[0].accuracy.value < first.accuracy.value
     assert GoldUse(Use.ADVICE, labels.labels, "labels.csv") in facts.ledger.entries
-    told = page(gather("spam.unruly", made.fitted, documents, labels=Labelled.alike(gold, "l.csv")))
+    told = page(gather("spam.unruly", made.fitted, documents, labels=Labelled.alike(gold)))
     assert escape("161 labels by hand count in place of the model's answers") in told
 
 

@@ -163,10 +163,10 @@ def test_dates_of_no_year_are_bad_rows(kind: pl.DataType, role: str | None, tmp_
     frame = pl.DataFrame({"text": list("abcd"), "day": pl.concat([known, days.cast(kind)])})
     path = tmp_path / "x.parquet"
     frame.write_parquet(path)
-    roles = {role: "day"} if role else {}
+    ids, labels = ("day" if role == one else None for one in ("id", "label"))
     with pytest.raises(InputError, match=r"row 2: the date in column 'day' is not of the years 1 "):
-        Corpus.read(path, **roles)
-    corpus = Corpus.read(path, **roles, on_bad_row="skip")
+        Corpus.read(path, id=ids, label=labels)
+    corpus = Corpus.read(path, id=ids, label=labels, on_bad_row="skip")
     assert corpus.texts.to_list() == ["a", "b"]
     assert [bad.row for bad in corpus.skipped] == [2, 3]
 
