@@ -53,7 +53,8 @@ def test_labels_count_for_the_shares_as_they_were_drawn(tmp_path: Path) -> None:
     """Labels drawn to check one source teach the model that judges, and tell nothing of the class shares."""
     folder = make_starter(tmp_path / "spam")
     text = (folder / "unruly.toml").read_text("utf-8")
-    (folder / "unruly.toml").write_text(text + '\n[encoder]\nname = "lsa"\n', "utf-8")
+    unstated = text.replace('prior = "spam is about 2 in 5"', "")
+    (folder / "unruly.toml").write_text(unstated + '\n[encoder]\nname = "lsa"\n', "utf-8")
     lines = [f"{row},spam,2026-01-01,ada,source:money#1,0.5" for row in range(15)]
     head = "id,label,when,by,why,probability"
     (folder / "labels.csv").write_text("\n".join([head, *lines]) + "\n", "utf-8")

@@ -269,7 +269,7 @@ def weak_by_labels(
     >>> votes = Votes.from_array([[0]] * 40 + [[-1]] * 10, classes=["ham", "spam"], sources=["a"])
     >>> labels = np.array([1] * 12 + [-1] * 38)
     >>> [str(one.accuracy) for one in weak_by_labels(votes, labels, {})]
-    ['0.0% (0.0% to 24.3%)']
+    ['0.0% (0.0% to 24.2%)']
     """
     checked = _by_labels(votes, labels, [estimated.get(name) for name in votes.sources])
     shares = [checked.get(name) for name in votes.sources]
