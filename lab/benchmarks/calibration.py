@@ -1,77 +1,104 @@
-"""How sure the default should be: its temperature, chosen with one data set left out.
+"""How far the default's confidence is from its accuracy, by what is known of the class balance, and what other
+temperatures would do.
 
-    python lab/benchmarks/calibration.py --data DIR [--datasets ...] [--encoders lsa] [--most 6000] [--json]
+    python lab/benchmarks/calibration.py --data DIR [--datasets ...] [--encoders lsa] [--most 3000] [--draws 2] [--whole]
+                                         [--json]
 
-Expected calibration error of the default's probabilities on the validation documents, if its scores were
-divided by tau times each of several temperatures; nothing is stated of the class balance, one seed, at
-most so many training documents, drawn by chance. Then, for each data set, the temperature that the others
-would choose, and the error that it gives there. The default itself sees no gold label; the labels of the
-validation documents choose and score.
+The sets and cuts of `balance.py` (with --whole, the sets alone, with all documents); two thirds of the documents are learnt
+from, the others scored. Each cell has the expected calibration error and, behind it, the mean confidence less the accuracy:
+above 0 is too sure. The states are those of `balance.py`. The last lines have the means, the error that chance alone
+would leave, and the means if scores were divided by other numbers than `Settings.tau` or what labels tell.
+Gold labels score, cut, state the shares and are the labels; under "nothing" they only cut and score.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+import balance
 from _options import wrench_parser
+from balance import SETS, Case, cases, perturbed, stated, with_labels
+from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
-from unruly.features.cache import FeatureCache
 from unruly.model.evaluation import calibration_error
+from unruly.settings import Settings
 from unruly.statistics import softmax
-from unruly_lab.bench.datasets import folder_of
 
-SETS = "youtube,imdb,yelp,agnews,spouse,sms,trec,yoruba"
-CHOICES = (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5)  # 1: as it is
-Errors = NDArray[np.float64]  # (choices,)
+STATES = ("nothing", "rough", "exact", "20", "50")
+CHOICES = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
+Figures = NDArray[
+    np.float64
+]  # (3 + choices,): error, confidence less accuracy, error of chance, error at each choice
 
 
 def main() -> None:
     """Measure what was asked for and print it."""
-    parser = wrench_parser(__doc__, SETS)
+    parser = wrench_parser(__doc__, ",".join(SETS))
     parser.add_argument("--encoders", default="lsa", help="one set, as in minilm+lsa")
-    parser.add_argument("--most", type=int, default=6000, help="training documents of each")
+    parser.add_argument("--most", type=int, default=3000, help="documents of each set, at most")
+    parser.add_argument("--draws", type=int, default=2, help="of rough shares and of labels")
+    parser.add_argument("--whole", action="store_true", help="no cuts, and all documents")
     args = parser.parse_args()
-    print("| data | " + " | ".join(f"{choice:g}" for choice in CHOICES) + " |")
-    print("|" + "---|" * (len(CHOICES) + 1))
-    errors: dict[str, Errors] = {}
-    for name in args.datasets.split(","):
-        errors[name] = on_validation(args.data, name, args.encoders, args.most)
-        print(f"| {name} | " + " | ".join(f"{e:.3f}" for e in errors[name]) + " |", flush=True)
-    if len(errors) > 1:
-        left_out(errors)
+    print("| data | " + " | ".join(STATES) + " |\n|" + "---|" * (len(STATES) + 1))
+    rows: dict[str, Figures] = {}  # (states, 3 + choices)
+    for case in whole(args) if args.whole else cases(args):
+        found = measure(case, args.draws)
+        rows[case.name] = np.array([np.mean(found[state], axis=0) for state in STATES])
+        cells = [f"{error:.3f} ({sure:+.3f})" for error, sure, *_ in rows[case.name]]
+        print(f"| {case.name} | " + " | ".join(cells) + " |", flush=True)
+    mean = np.mean(list(rows.values()), axis=0)  # (states, 3 + choices)
+    names = ("mean", "too sure", "chance", *(f"divided by {choice:g}" for choice in CHOICES))
+    for name, values in zip(names, mean.T, strict=True):
+        print(f"| {name} | " + " | ".join(f"{value:.3f}" for value in values) + " |")
     if args.json:
-        print(json.dumps({name: found.tolist() for name, found in errors.items()}))
+        print(json.dumps({name: found.tolist() for name, found in rows.items()}))
 
 
-def on_validation(data: Path, name: str, encoders: str, most: int) -> Errors:
-    """(choices,): the error on the validation documents of one data set."""
-    dataset = folder_of(data, name).load(encoders, most, FeatureCache())
-    if dataset.valid is None:
-        raise SystemExit(f"{name}: no valid.json: the temperature is chosen on its documents")
-    seen, valid = dataset.train.documents, dataset.valid
-    model = denoise(seen.features, seen.votes)
-    p = model.heads(valid.documents.features, valid.documents.votes).combined
-    known = valid.gold >= 0
-    scores = np.log(np.maximum(p[known].astype(np.float64), 1e-30))  # over tau
-    tempered = [softmax(scores / choice) for choice in CHOICES]
-    return np.array([calibration_error(valid.gold[known], q.astype(np.float32)) for q in tempered])
+def whole(args: argparse.Namespace) -> Iterator[Case]:
+    """Each data set as it is."""
+    for name in args.datasets.split(","):
+        yield Case(name, *balance.encoded(args.data / name, args.encoders))
 
 
-def left_out(errors: dict[str, Errors]) -> None:
-    """What the other data sets choose, and what it gives on the one left out."""
-    print("\n| left out | chosen by the others | there | as it is | at its own best |")
-    print("|" + "---|" * 5)
-    for name, found in errors.items():
-        others = np.mean([other for key, other in errors.items() if key != name], axis=0)
-        best = int(others.argmin())
-        ours = found[CHOICES.index(1.0)]
-        print(
-            f"| {name} | {CHOICES[best]:g} | {found[best]:.3f} | {ours:.3f} | {found.min():.3f} |"
-        )
+def measure(case: Case, draws: int) -> dict[str, list[Figures]]:
+    """The figures of each draw under each state."""
+    order = np.random.default_rng(5).permutation(case.votes.n)
+    cut = 2 * case.votes.n // 3
+    train, test = (part(case, np.sort(rows)) for rows in (order[:cut], order[cut:]))
+    settings = Settings()
+    plain = denoise(train.features, train.votes, settings)
+    proba = plain.heads(train.features, train.votes).combined
+    models = {
+        "nothing": [plain],
+        "rough": [stated(train, settings, perturbed(train.truth, i)) for i in range(draws)],
+        "exact": [stated(train, settings, train.truth, exact=True)],
+    }
+    for size in (20, 50):
+        models[str(size)] = [with_labels(train, settings, proba, size, i)[0] for i in range(draws)]
+    return {state: [figures(model, test) for model in some] for state, some in models.items()}
+
+
+def part(case: Case, rows: NDArray[np.intp]) -> Case:
+    """Some documents."""
+    return Case(case.name, case.features.take(rows), case.votes.take(rows), case.gold[rows])
+
+
+def figures(model: DenoisedModel, test: Case) -> Figures:
+    """Of one model."""
+    p = model.heads(test.features, test.votes).combined.astype(np.float64)
+    confidence = p.max(axis=1)
+    sure = confidence.mean() - (p.argmax(axis=1) == test.gold).mean()
+    rng = np.random.default_rng(0)
+    drawn = [(p.cumsum(axis=1) > rng.random((len(p), 1))).argmax(axis=1) for _ in range(20)]
+    chance = np.mean([calibration_error(labels, p) for labels in drawn])
+    scores = np.log(np.maximum(p, 1e-30)) * model.temperature
+    others = [calibration_error(test.gold, softmax(scores / choice)) for choice in CHOICES]
+    return np.array([calibration_error(test.gold, p), sure, chance, *others])
 
 
 if __name__ == "__main__":

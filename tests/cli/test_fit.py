@@ -89,7 +89,8 @@ def test_labels_are_used_without_being_asked_for_and_enter_the_ledger(
         toml.write_text(toml.read_text().replace("[data]\n", f'[data]\nlabels = "{name}"\n'))
     done = unruly("fit", spam, "-o", "m.unruly", "--encoder", "lsa")
     assert done.code == 0, done.err
-    assert f"gold labels: 3 for training ({name}), 3 for prior ({name})" in done.out
+    told = f"3 for training ({name}), 3 for prior ({name}), 3 for calibration ({name})"
+    assert f"gold labels: {told}" in done.out
 
 
 def test_odd_labels_are_one_line_each_and_kept_apart(unruly: Unruly, spam: Path) -> None:

@@ -110,7 +110,8 @@ def test_a_second_run_asks_about_others_and_the_balance_is_told(
     assert again.code == 0
     assert "nothing left to label" in again.out
     fit = unruly("fit", spam, "-o", "m2.unruly", "--encoder", "lsa")
-    assert "gold labels: 73 for training (labels.csv), 73 for prior (labels.csv)" in fit.out
+    told = [f"73 for {use} (labels.csv)" for use in ("training", "prior", "calibration")]
+    assert "gold labels: " + ", ".join(told) in fit.out
     judged = unruly("evaluate", "m2.unruly", spam, "--labels")
     assert judged.out.startswith("accuracy about ")
     assert "from 73 labels, held out in turn (5 refits)" in judged.out

@@ -23,7 +23,7 @@ from unruly.votes.votes import Votes
 @pytest.fixture(scope="module")
 def task() -> tuple[DenoisedModel, Features, Votes]:
     features, votes, _ = drawn(300, [0.6, 0.7, 0.8], m=3)
-    return denoise(features, votes), features, votes
+    return replace(denoise(features, votes), temperature=2.0), features, votes
 
 
 def test_it_is_the_same_after_saving(task: tuple[DenoisedModel, Features, Votes]) -> None:
@@ -51,7 +51,7 @@ def test_the_answer_pools_both_heads(task: tuple[DenoisedModel, Features, Votes]
     model, features, votes = task
     heads = model.heads(features, votes)
     lp = model.log_text(features)
-    assert heads.classifier == pytest.approx(softmax(lp + model.b / model.tau), abs=1e-6)
+    assert heads.classifier == pytest.approx(softmax((model.tau * lp + model.b) / 2), abs=1e-6)
     silent = ~votes.covered
     assert silent.any()
     assert heads.combined[silent] == pytest.approx(heads.classifier[silent], abs=1e-6)
@@ -60,9 +60,9 @@ def test_the_answer_pools_both_heads(task: tuple[DenoisedModel, Features, Votes]
         (model.log_likelihoods[j, votes.matrix[row, j]] for j in np.flatnonzero(votes.voted[row])),
         start=np.zeros(3),
     )
-    scores = (model.tau * lp[row] + ev + model.b) / model.tau
+    scores = (model.tau * lp[row] + ev + model.b) / 2
     assert heads.combined[row] == pytest.approx(softmax(scores), abs=1e-5)
-    assert heads.denoiser[row] == pytest.approx(softmax(ev / model.tau + model.vote_bias), abs=1e-5)
+    assert heads.denoiser[row] == pytest.approx(softmax(ev / 2 + model.vote_bias), abs=1e-5)
 
 
 def test_who_decided(task: tuple[DenoisedModel, Features, Votes]) -> None:
@@ -106,7 +106,7 @@ def test_vote_odds_are_the_factor_of_one_vote(task: tuple[DenoisedModel, Feature
     row, j = (int(x[0]) for x in np.nonzero(votes.voted))
     c = int(votes.matrix[row, j])
     prior = np.array(model.balance.shares)
-    after = prior * np.exp(model.log_likelihoods[j, c] / model.tau)  # as in the answer
+    after = prior * np.exp(model.log_likelihoods[j, c] / 2)  # as in the answer
     factor = (after[c] / (after.sum() - after[c])) / (prior[c] / (1 - prior[c]))
     assert odds[row, j] == pytest.approx(factor)
 
@@ -123,7 +123,7 @@ def test_the_odds_of_a_soft_vote_are_those_of_its_shares(
     shares[row, c] = 0.55
     soft = replace(votes, soft={votes.sources[j]: shares})
     prior = np.array(model.balance.shares)
-    after = prior * np.exp(shares[row].astype(float) @ model.log_likelihoods[j] / model.tau)
+    after = prior * np.exp(shares[row].astype(float) @ model.log_likelihoods[j] / 2)
     factor = (after[c] / (after.sum() - after[c])) / (prior[c] / (1 - prior[c]))
     assert model.vote_odds(features, soft)[row, j] == pytest.approx(factor, rel=1e-6)
     assert abs(np.log(factor)) < abs(np.log(model.vote_odds(features, votes)[row, j]))
@@ -143,7 +143,7 @@ def test_a_vote_for_every_class_moves_no_odds(
     assert known.vote_odds(features, either)[row, j] == 1
     uneven = replace(model, balance=replace(model.balance, shares=(0.6, 0.3, 0.1)))
     prior = np.array([0.6, 0.3, 0.1])
-    after = prior * np.exp(model.log_likelihoods[j, :2].mean(axis=0) / model.tau)
+    after = prior * np.exp(model.log_likelihoods[j, :2].mean(axis=0) / 2)
     factor = (after[0] + after[1]) / after[2] / (0.9 / 0.1)  # of the odds that it is one of both
     assert uneven.vote_odds(features, either)[row, j] == pytest.approx(factor)
     assert abs(factor - 1) > 1e-3

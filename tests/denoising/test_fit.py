@@ -103,10 +103,10 @@ def test_the_votes_alone_name_each_class_as_often_as_posteriors_of_covered_docum
     start = Balance(np.array([0.7, 0.3]), 20.0, BalanceOrigin.STATED)
     fitted = expectation_maximisation(task, start, Settings())
     covered = votes.covered
-    by_votes = softmax(fitted.ev[covered] / Settings().tau + _vote_bias(fitted, task.votes))
+    by_votes = softmax(fitted.ev[covered] / 2.5 + _vote_bias(fitted, task.votes, 2.5))
     np.testing.assert_allclose(by_votes.mean(axis=0), fitted.q[covered].mean(axis=0), atol=1e-4)
     silent = SparseVotes.of(Votes.from_array(np.full((500, 3), -1), classes=votes.classes))
-    np.testing.assert_allclose(_vote_bias(fitted, silent), np.log([0.7, 0.3]))
+    np.testing.assert_allclose(_vote_bias(fitted, silent, 2.5), np.log([0.7, 0.3]))
 
 
 def test_reliabilities_are_accuracies_that_sum_to_one() -> None:
@@ -125,11 +125,10 @@ def test_the_ledger_is_told_what_gold_was_used_for() -> None:
     clean = np.where(np.arange(200) < 30, truth, -1)
     assert denoise(features, votes).gold_used == ()
     used = denoise(features, votes, clean=clean).gold_used
-    assert used == (GoldUse(Use.TRAINING, 30), GoldUse(Use.PRIOR, 30))
+    told = (GoldUse(Use.TRAINING, 30), GoldUse(Use.PRIOR, 30), GoldUse(Use.CALIBRATION, 30))
+    assert used == told
     exact = StatedBalance((0.5, 0.5), exact=True)
-    assert denoise(features, votes, clean=clean, balance=exact).gold_used == (
-        GoldUse(Use.TRAINING, 30),
-    )
+    assert denoise(features, votes, clean=clean, balance=exact).gold_used == (told[0], told[2])
 
 
 def test_the_balance_says_where_it_comes_from() -> None:
@@ -178,10 +177,12 @@ def test_labels_that_say_nothing_of_all_documents_are_not_counted_for_the_shares
     weights[:20] = 1.0  # the other ten were drawn to check one source
     model = denoise(features, votes, clean=clean, label_weights=weights)
     assert model.balance.labels == 20
-    assert model.gold_used == (GoldUse(Use.TRAINING, 30), GoldUse(Use.PRIOR, 20))
+    told = (GoldUse(Use.TRAINING, 30), GoldUse(Use.PRIOR, 20), GoldUse(Use.CALIBRATION, 20))
+    assert model.gold_used == told
     none = denoise(features, votes, clean=clean, label_weights=np.zeros(300))
     assert none.balance.labels == 0
     assert none.gold_used == (GoldUse(Use.TRAINING, 30),)
+    assert none.temperature == none.tau
 
 
 def test_the_balance_is_judged_by_posteriors_that_have_not_seen_the_labels() -> None:

@@ -133,6 +133,17 @@ def test_no_cliff_one_document_more_moves_answers_a_little(n: int) -> None:
     assert np.abs(ours - theirs).mean() < 0.02 + 1.0 / n
 
 
+def test_no_cliff_at_any_size() -> None:
+    """One document more moves answers by as much as a few documents could tell, wherever the size stands."""
+    features, votes, _ = drawn(3000, [0.7, 0.75, 0.8, 0.85], coverage=0.4)
+    for size in np.geomspace(10, 2999, 80).astype(int):
+        fitted, kept = [], np.arange(size)
+        for rows in (kept, np.arange(size + 1)):
+            model = denoise(features.take(rows), votes.take(rows))
+            fitted.append(answers(model, features.take(kept), votes.take(kept)))
+        assert np.abs(fitted[0] - fitted[1]).mean() < min(0.15, 4 / size), size
+
+
 def labelled(
     model: DenoisedModel, features: Features, votes: Votes, size: int, seed: int = 0
 ) -> np.ndarray:

@@ -101,6 +101,17 @@ def test_folds_go_by_content_and_keep_equal_documents_together() -> None:
     assert (content_folds(Features.from_array(x), 3, seed=1)[0] != fold).any()
 
 
+@pytest.mark.parametrize("folds", [2, 3, 5])
+def test_one_document_more_leaves_nearly_all_in_their_folds(folds: int) -> None:
+    x = np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)
+    before, _ = content_folds(Features.from_array(x[:10]), folds, seed=0)
+    for n in range(11, 201):
+        after, _ = content_folds(Features.from_array(x[:n]), folds, seed=0)
+        assert (after[:-1] != before).sum() < folds  # one for each border
+        assert np.ptp(np.bincount(after)) <= 1
+        before = after
+
+
 def test_folds_go_by_the_text_where_it_is_known() -> None:
     rng = np.random.default_rng(0)
     keys = rng.integers(0, 2**63, 90, dtype=np.uint64)

@@ -490,7 +490,8 @@ def test_labels_drawn_by_the_model_make_it_better() -> None:
 
     assert right(told) > right(plain)
     assert str(told.ledger_) == (
-        "gold labels: 40 for training (labels.csv), 40 for prior (labels.csv)"
+        "gold labels: 40 for training (labels.csv), 40 for prior (labels.csv), "
+        "40 for calibration (labels.csv)"
     )
     preview = plain.preview_labels(labels)
     assert np.array_equal(preview, told.denoise())

@@ -2,12 +2,12 @@
 
     lp  = sum_e v_e log p_e, normalised         v_e: the weights of the encoders, which sum to 1
     ev  = sum_j r_j log T[j, :, vote_ij]
-    classifier = softmax(lp + b / tau)
-    denoiser   = softmax(ev / tau + a)          a: the votes alone name each class as often as the posteriors do
-    both       = softmax(lp + ev / tau + b / tau)
+    classifier = softmax((tau lp + b) / t)
+    denoiser   = softmax(ev / t + a)            a: the votes alone name each class as often as the posteriors do
+    both       = softmax((tau lp + ev + b) / t)
 
-tau sharpens cross-fitted text inside the loop; dividing by it afterwards keeps the answers and makes the
-probabilities mean what they say, on one scale: without votes, both is the classifier.
+tau sharpens cross-fitted text inside the loop; dividing by t, which is tau where no labels tell (`temperature.py`), keeps
+the answers and makes the probabilities mean what they say, on one scale: without votes, both is the classifier.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class DenoisedModel:
     b: Float64  # (m,): the shift by the class balance
     vote_bias: Float64  # (m,): the same for the votes alone
     tau: float
+    temperature: float  # t
     reliability: Float64  # (k,): accuracy per vote, discounted for repetition; sums to 1
     accuracy: Float64  # (k, 3): estimate, low and high end of its 95 % interval; NaN: never voted
     spread: Float64  # (m, m): the covariance of b that the balance leaves open
@@ -94,7 +95,7 @@ class DenoisedModel:
         added = np.zeros(named.shape)
         parts = self.log_likelihoods[cast.source, cast.outcome]  # (entries, y)
         np.add.at(added, place[cast.row, cast.source], cast.onehot.data[:, None] * parts)
-        likelihood = np.exp(added / self.tau)  # (v, y)
+        likelihood = np.exp(added / self.temperature)  # (v, y)
         voted, others = (
             named * shares,
             ~named * shares,
@@ -117,16 +118,17 @@ class DenoisedModel:
         given = credit[:, self.named]
         vote, outcome = np.nonzero(given)
         right = (vote, outcome, given[vote, outcome])
-        return vote_accuracy(self.tau * logs, own, right, float(len(rows)), self.spread)
+        return vote_accuracy(self.temperature * logs, own, right, float(len(rows)), self.spread)
 
     def _heads(self, features: Features, votes: Votes) -> Heads:
         lp = self.log_text(features)  # (n, m)
         cast = self._named_votes(votes)
         ev = evidence(cast, self.log_likelihoods)
         covered = cast.covered
-        rule = softmax(ev / self.tau + self.vote_bias)
-        text = softmax(lp + self.b / self.tau)
-        both = softmax(lp + (ev + self.b) / self.tau)
+        shifted = self.tau * lp + self.b
+        rule = softmax(ev / self.temperature + self.vote_bias)
+        text = softmax(shifted / self.temperature)
+        both = softmax((shifted + ev) / self.temperature)
         first, second, last = rule.argmax(axis=1), text.argmax(axis=1), both.argmax(axis=1)
         votes_say, text_says = covered & (last == first), last == second
         decided = np.select(
@@ -193,6 +195,7 @@ class DenoisedModel:
             "scales": [text.scale for text in self.texts],
             "weights": list(self.weights),
             "tau": self.tau,
+            "temperature": self.temperature,
             "balance": finding_to_plain(self.balance),
             "gold_used": Ledger(self.gold_used).to_plain(),
             "notes": [finding_to_plain(note) for note in self.notes],
@@ -226,6 +229,7 @@ class DenoisedModel:
             b=arrays["b"],
             vote_bias=arrays["vote_bias"],
             tau=float(facts["tau"]),
+            temperature=float(facts["temperature"]),
             reliability=arrays["reliability"],
             accuracy=arrays["accuracy"],
             spread=arrays["spread"],

@@ -31,11 +31,13 @@ from unruly.denoising.balance import (
     Balance,
     from_labels,
     match_marginals,
+    shift,
     vote_shares,
 )
 from unruly.denoising.denoised import DenoisedModel, named_votes
 from unruly.denoising.em import Posteriors, Task, expectation_maximisation
 from unruly.denoising.regression import CrossFitting, content_folds
+from unruly.denoising.temperature import learnt_temperature
 from unruly.errors import InputError
 from unruly.features.encoder import Features
 from unruly.findings import (
@@ -93,13 +95,16 @@ def denoise(
         task = _task(features, votes, gold, named, settings, seed)
         start = _stated(task.votes, balance, named, votes.m)
         fitted = expectation_maximisation(task.unlabelled(), start, settings, progress)
+        told = _told(task, label_weights)
+        temperature = settings.tau
         if task.known.any():
-            known = _balance_with_labels(task, fitted, label_weights)
+            known = _balance_with_labels(task, fitted, told)
+            temperature = _temperature(task, fitted, known, told)
             fitted = expectation_maximisation(task, known, settings, progress)
         shifts = other_shifts(fitted)
         spread = balance_spread(shifts)
         accuracies = source_accuracies(fitted, task.votes, spread)
-        behind = _labels_behind(task, fitted, label_weights)
+        behind = _labels_behind(fitted, told)
         facts = _balance_fact(fitted, shifts, votes.classes, named, behind, balance)
         return DenoisedModel(
             classes=votes.classes,
@@ -109,13 +114,14 @@ def denoise(
             weights=features.weights,
             log_likelihoods=fitted.behaviour.log_likelihoods,
             b=fitted.b,
-            vote_bias=_vote_bias(fitted, task.votes),
+            vote_bias=_vote_bias(fitted, task.votes, temperature),
             tau=settings.tau,
+            temperature=temperature,
             reliability=_reliability(accuracies, fitted),
             accuracy=_table(accuracies),
             spread=spread,
             balance=facts,
-            gold_used=_gold_used(task, behind),
+            gold_used=_gold_used(task, behind, int((told > 0).sum())),
             notes=(
                 *_unnamed(votes, named),
                 *_alike(votes),
@@ -170,12 +176,15 @@ def _stated(
     return Balance(shares / shares.sum(), labels, BalanceOrigin.STATED)
 
 
-def _balance_with_labels(
-    task: Task, unlabelled: Posteriors, label_weights: Float64 | None
-) -> Balance:
+def _told(task: Task, label_weights: Float64 | None) -> Float64:
+    """(n,): how much the label of each document tells about all documents; 0 where there is none."""
+    return np.where(task.known, 1.0 if label_weights is None else label_weights, 0.0)
+
+
+def _balance_with_labels(task: Task, unlabelled: Posteriors, told: Float64) -> Balance:
     """The balance after the true labels, judged by posteriors that have not seen them."""
     rows = np.flatnonzero(task.known)
-    weights = np.ones(len(rows)) if label_weights is None else label_weights[rows]
+    weights = told[rows]
     if math.isinf(unlabelled.balance.labels) or not weights.any():
         return unlabelled.balance
     return from_labels(
@@ -187,12 +196,17 @@ def _balance_with_labels(
     )
 
 
-def _labels_behind(task: Task, fitted: Posteriors, label_weights: Float64 | None) -> int:
+def _temperature(task: Task, unlabelled: Posteriors, balance: Balance, told: Float64) -> float:
+    """How sure to be, by the labels and posteriors that have not seen them."""
+    rows = np.flatnonzero(task.known)
+    scores = (unlabelled.scores + shift(unlabelled.scores, unlabelled.b0, balance))[rows]
+    labels = np.asarray(task.clean[rows], np.intp)
+    return learnt_temperature(scores, labels, told[rows], unlabelled.settings.tau)
+
+
+def _labels_behind(fitted: Posteriors, told: Float64) -> int:
     """How many labels the shares are estimated from: not those whose draw did not reach all documents."""
-    if fitted.balance.origin is not BalanceOrigin.LABELS:
-        return 0
-    told = task.known if label_weights is None else task.known & (label_weights > 0)
-    return int(told.sum())
+    return int((told > 0).sum()) if fitted.balance.origin is BalanceOrigin.LABELS else 0
 
 
 def _balance_fact(
@@ -211,7 +225,7 @@ def _balance_fact(
     scores = fitted.scores[rows]
     answers = (scores + fitted.b).argmax(axis=1)
     known = fitted.balance
-    others = [fitted.b + shift for shift in shifts]
+    others = [fitted.b + moved for moved in shifts]
     if known.origin is BalanceOrigin.STATED:
         others.append(match_marginals(scores, known.shares, fitted.b, EXACT))
     changed = np.zeros(len(rows), dtype=np.bool_)
@@ -241,14 +255,14 @@ def _left_open(stated: StatedBalance | None, classes: tuple[str, ...]) -> tuple[
     return classes if stated.of_votes else tuple(classes[c] for c in stated.left_open)
 
 
-def _vote_bias(fitted: Posteriors, votes: SparseVotes) -> Float64:
+def _vote_bias(fitted: Posteriors, votes: SparseVotes, temperature: float) -> Float64:
     """(m,): the shift by which the votes alone name each class as often as the posteriors of covered documents do."""
     covered = votes.covered
     if not covered.any():
         return np.asarray(np.log(fitted.balance.shares))
     shares = np.maximum(fitted.q[covered].mean(axis=0), 1e-6)
     start = np.log(fitted.balance.shares)
-    tempered = fitted.ev[covered] / fitted.settings.tau
+    tempered = fitted.ev[covered] / temperature
     return match_marginals(tempered, shares / shares.sum(), start, EXACT)
 
 
@@ -265,9 +279,13 @@ def _reliability(accuracies: Sequence[Share], fitted: Posteriors) -> Float64:
     return weight / weight.sum() if weight.sum() > 0 else weight
 
 
-def _gold_used(task: Task, behind: int) -> tuple[GoldUse, ...]:
-    """The uses of labels: all train, `behind` of them tell the class shares."""
-    uses = ((Use.TRAINING, int(task.known.sum())), (Use.PRIOR, behind))
+def _gold_used(task: Task, behind: int, told: int) -> tuple[GoldUse, ...]:
+    """The uses of labels: all train, `behind` of them tell the class shares, `told` how sure to be."""
+    uses = (
+        (Use.TRAINING, int(task.known.sum())),
+        (Use.PRIOR, behind),
+        (Use.CALIBRATION, told),
+    )
     return tuple(GoldUse(use, labels) for use, labels in uses if labels)
 
 

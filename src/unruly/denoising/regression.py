@@ -184,9 +184,9 @@ class CrossFitting:
 def content_folds(features: Features, folds: int, seed: int) -> tuple[NDArray[np.intp], int]:
     """(n,): the fold of each document, by what it says and not by its place; and how many distinct documents there are.
 
-    Equal documents share a fold.
-
-    By its text where that is known, for features of the same text differ in the last bit from fit to fit.
+    Equal documents share a fold. A digest of each, in ascending order, is cut into folds of equal size: one document more
+    moves at most one other from each fold to the next. The digest is that of the text where it is known, for features of
+    the same text differ in the last bit from fit to fit.
 
     >>> x = np.arange(6, dtype=np.float32).reshape(6, 1)
     >>> fold, distinct = content_folds(Features.from_array(x), 3, seed=0)
@@ -200,7 +200,7 @@ def content_folds(features: Features, folds: int, seed: int) -> tuple[NDArray[np
     else:
         digest = _row_digest(features, rng)
     values, number = np.unique(digest, return_inverse=True)
-    return np.asarray(number % folds, np.intp), len(values)
+    return np.asarray(number * folds // max(len(values), 1), np.intp), len(values)
 
 
 def _row_digest(features: Features, rng: np.random.Generator) -> NDArray[np.uint64]:

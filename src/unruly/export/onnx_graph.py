@@ -5,7 +5,7 @@ probability 0, as in the model.
 
     lp = log softmax(sum_e w_e log softmax(scale_e (x_e - centre_e) W_e + bias_e))        the text
     ev = sum over sources of log_likelihoods[j, vote_j]                                   the denoiser
-    p  = softmax(lp + b / tau),   softmax(lp + (ev + b) / tau)                            the classifier, both
+    p  = softmax((tau lp + b) / t),   softmax((tau lp + ev + b) / t)                     the classifier, both
 
 The equations of `denoising.denoised`. The whole of a minilm model takes token ids in the place of features:
 
@@ -42,10 +42,11 @@ def build(model: DenoisedModel) -> bytes:
     graph = Graph(onnx)
     text = graph.classifier(model)  # (n, y): lp, of the named classes
     evidence = graph.evidence(model)  # (n, y)
-    shift = graph.constant(np.asarray(model.b / model.tau, np.float64))
-    shifted = graph.node("Add", text, shift)
-    tempered = graph.node("Div", evidence, graph.constant(np.float64(model.tau)))
-    both = graph.node("Add", shifted, tempered)
+    sharp = graph.node("Mul", text, graph.constant(np.float64(model.tau)))
+    shifted = graph.node("Add", sharp, graph.constant(np.asarray(model.b, np.float64)))
+    both = graph.node("Add", shifted, evidence)
+    temperature = graph.constant(np.float64(model.temperature))
+    shifted, both = (graph.node("Div", one, temperature) for one in (shifted, both))
     graph.output("probabilities", graph.node("Softmax", both, axis=-1), model)
     graph.output("classifier", graph.node("Softmax", shifted, axis=-1), model)
     return graph.finished(sum(model.widths), len(model.sources), len(model.classes))

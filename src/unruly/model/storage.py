@@ -46,7 +46,7 @@ from unruly.prior import parse_prior
 from unruly.settings import SETTINGS
 from unruly.wording import near_file
 
-FORMAT = 6  # 6: what votes add to the log-odds is called log_likelihoods
+FORMAT = 7  # 7: the default has a temperature of its own
 MANIFEST = "manifest.json"
 MOST_MEMBERS = 256
 _NAME = re.compile(r"(?:encoder/)?[a-z][a-z0-9_]{0,40}\.(?:json|safetensors)", re.ASCII)
