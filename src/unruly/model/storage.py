@@ -360,11 +360,16 @@ def _loaded(container: Container, allowed: AllowedRules, encoders: object) -> Lo
         majority=tuple(facts["majority"]),
         text_column=facts["text_column"],
         id_column=facts["id_column"],
+        feature_names=_names(facts.get("feature_names")),
     )
     fitted.check()
     parameters = _parameters(facts["parameters"], encoders)
     stated = {"class_prior": facts["stated"]}
     return Loaded(fitted, {**parameters, **stated}, container.checksum)
+
+
+def _names(plain: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if plain is None else tuple(plain)
 
 
 def _parameters(plain: Mapping[str, Any], encoders: object) -> dict[str, Any]:
@@ -418,6 +423,7 @@ def _facts(fitted: Fitted, parameters: Mapping[str, Any]) -> dict[str, Any]:
         "majority": list(fitted.majority),
         "text_column": fitted.text_column,
         "id_column": fitted.id_column,
+        "feature_names": fitted.feature_names,
         "learner": type(fitted.learner).__name__,
         "parameters": dict(parameters),
     }
