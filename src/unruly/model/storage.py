@@ -294,9 +294,11 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
 
     `functions` is the Python file with the rules of kind `function`, where the model has any: a model
     file carries their names and the file's digest, never code. `encoders` is the encoder, where that is not
-    unruly's own: a model's name, or a class.
+    unruly's own: a model's name, or a class. Commands name both in `functions`.
     """
     allowed = AllowedRules.of(functions)
+    whole = (path.resolve() for path in allowed.names if path.is_dir())
+    encoders = AllowedEncoders.of([*map(str, (*allowed.names, *whole)), encoders])
     container = open_container(path)
     try:
         return _loaded(container, allowed, encoders)
