@@ -171,7 +171,7 @@ def critique_sentences(
     if len(lone) < _MANY_CLASSES:
         return [(one, sentence(one, project)) for one in found]
     names = listed(one.label for one in lone)
-    together = f"{names}: only one source votes for each, so no other source can confirm a vote."
+    together = f"{names}: only one source votes for each, so no other can confirm a vote: add a second source for each."
     return [
         (one, together if one is lone[0] else sentence(one, project))
         for one in found
@@ -298,7 +298,7 @@ def _uncovered(found: UncoveredClass) -> str:
     if not sources:
         return f"{label}: no source votes for it. Write a rule that does."
     if len(sources) == 1:
-        return f"{label}: only {sources[0]} votes for it, so no other source can confirm a vote."
+        return f"{label}: only {sources[0]} votes for it, so no other can confirm a vote: add a second source."
     return (
         f"{label}: of {plural(found.predicted, 'document')} that the model gives this class, "
         f"{found.reached or 0:.0%} have a vote for it. Write rules that reach the others, if they are of this class."
@@ -458,11 +458,12 @@ def _balance(note: ClassBalance, project: Path | None) -> str:
         first = f"Class shares are not known; assumed: {shares}"
     if note.depends is None:
         return f"{first}."
-    other = "Shares near these" if note.origin is BalanceOrigin.STATED else "Other plausible shares"
-    second = f"{other} would change {note.depends:.1%} of the predictions"
+    other = "Similar" if note.origin is BalanceOrigin.STATED else "Other plausible"
+    second = f"{other} shares would change {note.depends:.1%} of the predictions"
     if note.origin is BalanceOrigin.STATED and note.left_open != note.classes:
-        second += _pulled_away(note)
-        second += "; if these are exact, say so (exact = true, or exactly in --prior)"
+        away = _pulled_away(note)
+        second += f". {away} If you counted the shares" if away else "; if you counted the shares"
+        second += ", say that they are exact (exact = true, or exactly in --prior)"
     if note.origin is BalanceOrigin.ASSUMED:
         second += (
             ": state the shares (prior = [...] or --prior), or label 20 documents "
@@ -474,19 +475,21 @@ def _balance(note: ClassBalance, project: Path | None) -> str:
 
 
 def _pulled_away(note: ClassBalance) -> str:
-    """The classes that are predicted clearly more or less often than stated: votes and texts outweigh the statement."""
+    """The classes that are predicted clearly more or less often than stated; empty where there are none."""
 
     def odds(share: float) -> float:
         return share / max(1 - share, 1e-9)
 
     pairs = zip(note.classes, note.predicted, note.shares, strict=True) if note.predicted else ()
     away = [
-        f"{name} {predicted:.1%}"
+        f"{name} on {predicted:.1%}, not {share:.1%}"
         for name, predicted, share in pairs
         if name not in note.left_open
         and max(odds(predicted), odds(share)) > _FAR * min(odds(predicted), odds(share))
     ]
-    return f". Votes and texts outweigh them: the predictions are {listed(away)}" if away else ""
+    return (
+        f"Votes and texts speak against them: the model predicts {'; '.join(away)}." if away else ""
+    )
 
 
 def _some_shares(note: ClassBalance, names: tuple[str, ...]) -> str:

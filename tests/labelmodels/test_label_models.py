@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from tests.planted_votes import planted_votes
 
 import unruly
@@ -370,6 +371,22 @@ def test_label_models_have_scikit_learns_manners(make: type[Any]) -> None:
     shown = ", ".join(f"{name}={value!r}" for name, value in copy.get_params().items())
     assert repr(copy) == repr(model) == f"{make.__name__}({shown})"  # nothing that was learnt
     assert hash(model) == hash(model)
+
+
+@pytest.mark.parametrize(
+    "make", [MajorityVote, WeightedVote, OneCoin, DawidSkene, MatrixCompletion]
+)
+def test_label_models_can_be_searched(make: type[Any]) -> None:
+    """Fits get the gold that scores them, and do not read it."""
+    votes, gold = planted_votes(300, [0.9, 0.8, 0.7], 0.8, seed=0)
+    found = cross_val_score(make(), votes, gold, cv=3)
+    assert (found > 0.7).all()
+    model = make()
+    np.testing.assert_array_equal(
+        model.fit(votes, gold).predict_proba(votes), make().fit(votes).predict_proba(votes)
+    )
+    search = GridSearchCV(model, {"class_prior": [[0.5, 0.5], [0.4, 0.6]]}, cv=3).fit(votes, gold)
+    assert search.best_score_ > 0.7
     assert model.set_params(class_prior=[0.3, 0.7]).fit(votes).class_prior_.tolist() == [0.3, 0.7]
     with pytest.raises(SettingsError, match=r"did you mean 'class_prior'\?"):
         model.set_params(clas_prior=[0.3, 0.7])

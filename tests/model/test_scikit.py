@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.model_selection import cross_val_score
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 from tests.model.planted import planted, quick
 
+import unruly
 from unruly import Rule, Source, Sources
 from unruly.errors import InputError, SettingsError
-from unruly.model.evaluation import GoldScorer
+from unruly.model.evaluation import GoldScorer, vote_agreement
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.rules import Keywords
 from unruly.texts.corpus import Corpus
@@ -154,6 +157,47 @@ def test_set_output() -> None:
     assert isinstance(model.set_output().predict(frame), np.ndarray)
     with pytest.raises(SettingsError, match="must be default, pandas, polars"):
         model.set_output(transform="excel")
+
+
+def test_set_output_lasts_through_clone_and_searches() -> None:
+    data = planted(n=60)
+    model = quick(5).set_output(transform="pandas")
+    assert isinstance(clone(model).fit(data.features, data.votes).predict(data.features), pd.Series)
+    search = GridSearchCV(model, {"seed": [0, 1]}, scoring=vote_agreement, cv=2)
+    found = search.fit(data.features, data.votes)
+    assert isinstance(found.predict_proba(data.features), pd.DataFrame)
+
+
+def test_features_of_a_frame_keep_their_names(tmp_path: Path) -> None:
+    """Columns in another order gave other predictions without a word."""
+    data = planted(n=60)
+    names = [f"x{j}" for j in range(data.features.shape[1])]
+    frame = pd.DataFrame(data.features, columns=names)
+    model = quick(5).fit(frame, data.votes)
+    assert model.feature_names_in_.tolist() == names
+    model.save(tmp_path / "a.unruly")
+    for one in (model, unruly.load(tmp_path / "a.unruly")):
+        with pytest.raises(
+            ValueError, match=r"feature names should match.*column 0 is 'x7', and was 'x0'"
+        ):
+            one.predict(frame[names[::-1]])
+        np.testing.assert_array_equal(one.predict(pl.from_pandas(frame)), one.predict(frame))
+        assert len(one.predict(data.features)) == 60  # without names they are taken in order
+    assert not hasattr(model.fit(data.features, data.votes), "feature_names_in_")
+    assert model.n_features_in_ == len(names)
+
+
+def test_a_matrix_in_which_nobody_abstains_is_warned_of() -> None:
+    """Where 0 means no vote, it was learnt as a class."""
+    data = planted(n=60, coverage=0.7)
+    shifted = data.matrix + 1
+    with pytest.warns(UserWarning, match=r"0 is taken for a class.*abstain=0"):
+        quick(5).fit(data.features, shifted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quick(5).fit(data.features, data.matrix)
+        quick(5).fit(data.features, Votes.from_array(shifted, abstain=0))
+        quick(5).fit(data.features, Votes.from_array(shifted))  # it is said: a class
 
 
 def test_gold_that_seems_to_count_from_one_is_warned_of() -> None:

@@ -95,6 +95,8 @@ def test_the_sentences() -> None:
     assert "ulmfit did not run: the library x is not installed" in shown
     assert "a uniform guess gives -0.693" in shown
     assert shown.endswith("gold labels: none in the model; 100 for scoring (the test file)")
+    one = "\n".join(sentences(replace(GOLD, repeats=1)))
+    assert "1 of the scored documents repeats a training document\n" in one
     bare = "\n".join(sentences(BARE))
     assert "nothing here shows which method is right" in bare
     assert "too few documents" in bare

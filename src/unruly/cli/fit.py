@@ -207,8 +207,8 @@ def fit(
         screen.remark(line)
     if code := _code_options(fitted):
         screen.remark(
-            f"the model carries no code: with a file or a text in place of the project, predict, explain, serve and "
-            f"report need{code}"
+            f"the model does not carry all that it needs: with a file or a text in place of the project, predict, "
+            f"explain, serve and report need{code}"
         )
     if longest := where_time_went(timed.seconds):
         screen.remark(longest)
@@ -255,11 +255,15 @@ def where_time_went(seconds: Mapping[str, float]) -> str:
 
 
 def _code_options(fitted: FittedProject) -> str:
-    """The options that name the Python files of its rules, for a command line; empty where there are none."""
+    """The options that name the Python files of its rules and its encoders, for a command line; empty where there are none."""
+    from unruly.features.registry import named_in
     from unruly.model.saved_rules import function_files
 
-    files = function_files(fitted.project.sources, fitted.project.folder)
-    return "".join(f" --functions {quote(str(file))}" for file in files)
+    project = fitted.project
+    files = function_files(project.sources, project.folder)
+    encoders = named_in(project.encoder, project.folder)
+    named = [("--functions", one) for one in files] + [("--encoder", one) for one in encoders]
+    return "".join(f" {option} {quote(str(one))}" for option, one in named)
 
 
 _NO_MODELS = (*TABLES, ".json", ".xlsx", ".toml", ".py", ".html", ".txt")

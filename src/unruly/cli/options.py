@@ -49,9 +49,12 @@ quiet_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead.")
 functions_option = click.option(
     "--functions",
+    "--encoder",
+    "functions",
     type=PATH,
     multiple=True,
-    help="A Python file with the model's rule functions: models carry no code.",
+    help="What the model needs and does not carry: the Python file of its rule functions, the name of the "
+    "transformer that reads its texts, or FILE.py:CLASS for an encoder of your own.",
 )
 label_option = click.option(
     "--label",
@@ -443,12 +446,9 @@ class Data:
                 where=Where(str(self.path)),
             )
 
-    def rule_files(self) -> tuple[Path, ...]:
-        """The files of rule functions that may be run because they are the project's own."""
-        from unruly.model.saved_rules import function_files
-
-        project = self.project
-        return () if project is None else function_files(project.sources, project.folder)
+    def named_files(self) -> tuple[Path, ...]:
+        """What a model of the project may open because the project names it: rule functions and encoders."""
+        return () if self.project is None else self.project.named_files()
 
 
 def remarks_on(given: DataFile, found: DataFile, read: Iterable[Corpus]) -> Iterator[str]:
@@ -582,21 +582,32 @@ def open_project(
         )
     project = Project.read(path)
     if encoder:
-        project = replace(project, encoder=encoder)
+        typed = tuple(_from_project(name, project.folder) for name in encoder)
+        project = replace(project, encoder=typed)
     if on_bad_row is not None and on_bad_row != "keep":
         project = replace(project, data=replace(project.data, on_bad_row=on_bad_row))
     return project
 
 
+def _from_project(name: str, folder: Path) -> str:
+    """A path that was typed, which starts here, as the project's folder sees it; other names as they are."""
+    place, end = name.partition(".py:")[0], ".py" if ".py:" in name else ""
+    here = Path(place + end)
+    is_path = bool(end) or os.sep in name or here.suffix in (".npy", ".parquet", ".pq")
+    if not is_path or (folder / here).exists() or not here.exists():
+        return name
+    return str(Path(name).resolve())
+
+
 def load_model(
     path: Path, functions: Sequence[Path] = (), data: Data | None = None
 ) -> WeakClassifier:
-    """A saved model, with the rule functions in the files named, else in those of the project that DATA is."""
+    """A saved model, with the rule functions and encoders that are named, and those that the project names that DATA is."""
     from unruly.model.weak_classifier import load
 
     if data is not None:
         check_not_swapped(path, data.path)
-        functions = functions or data.rule_files()
+        functions = (*functions, *data.named_files())
     return load(path, tuple(functions) or None)
 
 

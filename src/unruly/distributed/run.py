@@ -21,6 +21,7 @@ import polars as pl
 
 from unruly.distributed.cluster import Cluster, Job, connected
 from unruly.errors import InputError, UnrulyError, Where
+from unruly.features.registry import names_class
 from unruly.files import check_folder_of, sha256
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import find_layout, remembered
@@ -290,6 +291,15 @@ def encode(
     return _by_model("encoding", model, data, out, columns, functions, placement, progress)
 
 
+def _places(name: str) -> tuple[str, ...]:
+    """A file that a model needs by its whole path, as workers see it; a model's folder or name as the model has it, too."""
+    path = Path(name)
+    whole = str(path.resolve())
+    if path.is_file() or names_class(name):
+        return (whole,)
+    return (whole, name) if path.is_dir() else (name,)
+
+
 def _by_model(
     what: Literal["labelling", "encoding"],
     model: str | Path,
@@ -305,7 +315,7 @@ def _by_model(
     path, target = Path(model).resolve(), Path(out)
     if not path.is_file():
         raise InputError("there is no such model file", where=Where(str(model)))
-    names = tuple(str(Path(name).resolve()) for name in functions)
+    names = tuple(place for name in functions for place in _places(str(name)))
     if columns.text is None:
         columns = replace(columns, text=remembered(text_column_of(path)))
     job = ModelJob(str(unfinished(target)), columns, what, str(path), names)

@@ -26,6 +26,7 @@ from unruly.export import onnx_graph
 from unruly.export.card import Compared, model_card
 from unruly.features.encoder import Features
 from unruly.features.hub import OFFLINE_SWITCHES, offline
+from unruly.features.registry import names_class
 from unruly.files import folder_written_whole
 from unruly.model.evaluation import Evaluation
 from unruly.model.fitted import Fitted
@@ -90,19 +91,22 @@ class Named:
     files: tuple[Path, ...] = ()
     folders: tuple[Path, ...] = ()
     packages: tuple[str, ...] = ()
+    encoders: tuple[Path, ...] = ()  # FILE.py:CLASS
 
     @classmethod
     def of(cls, given: Sequence[Path]) -> Named:
         """Tell them apart by what is there."""
         files = tuple(path for path in given if path.is_file())
         folders = tuple(path for path in given if path.is_dir())
-        others = [str(path) for path in given if path not in (*files, *folders)]
+        encoders = tuple(path for path in given if names_class(str(path)))
+        others = [str(path) for path in given if path not in (*files, *folders, *encoders)]
         for name in others:
             if not name.isidentifier() or importlib.util.find_spec(name) is None:
                 raise InputError(f"{name}: there is no such file, folder or installed package")
-        found = cls(files, folders, tuple(others))
-        for name in found.names:
-            if not _NAME.fullmatch(name) or found.names.count(name) > 1:
+        found = cls(files, folders, tuple(others), encoders)
+        copied = [path.name for path in (*found.copied, *folders)] + others
+        for name in copied:
+            if not _NAME.fullmatch(name) or copied.count(name) > 1:
                 raise InputError(
                     f"{name}: in one folder each file needs a plain name of its own (letters, digits, - and _): rename it"
                 )
@@ -111,7 +115,14 @@ class Named:
     @property
     def names(self) -> tuple[str, ...]:
         """What they are called beside the model."""
-        return (*(path.name for path in (*self.files, *self.folders)), *self.packages)
+        places = (*self.files, *self.folders, *self.encoders)
+        return (*(path.name for path in places), *self.packages)
+
+    @property
+    def copied(self) -> tuple[Path, ...]:
+        """The files to copy, those of encoders among them."""
+        behind = (Path(str(one).rpartition(":")[0]) for one in self.encoders)
+        return tuple(dict.fromkeys((*self.files, *behind)))
 
 
 def export(
@@ -144,7 +155,7 @@ def export(
     compared = None
     with folder_written_whole(target) as part:
         shutil.copyfile(source, part / f"{name}.unruly")
-        for file in named.files:
+        for file in named.copied:
             shutil.copyfile(file, part / file.name)
         for folder_named in named.folders:
             shutil.copytree(folder_named, part / folder_named.name)
@@ -341,8 +352,8 @@ class Image:
     def dockerfile(self) -> str:
         """The text of the Dockerfile."""
         named = self.named
-        copied = [path.name for path in (*named.files, *named.folders)]
-        places = [*(f"/model/{file}" for file in copied), *named.packages]
+        beside = (*named.files, *named.folders, *named.encoders)
+        places = [*(f"/model/{path.name}" for path in beside), *named.packages]
         alone = " \\\n    && pip install --no-cache-dir --no-index --no-deps --find-links /wheels "
         return _DOCKERFILE.format(
             name=self.name,
@@ -351,7 +362,7 @@ class Image:
             extras=",".join(self.extras),
             tag=self._tag,
             build=self.build(),
-            files=" ".join([f"{self.name}.unruly", *(path.name for path in named.files)]),
+            files=" ".join([f"{self.name}.unruly", *(path.name for path in named.copied)]),
             folders="".join(f"\nCOPY {path.name} /model/{path.name}/" for path in named.folders),
             functions="".join(f', "--functions", "{place}"' for place in places),
             wheels="\n".join(f"#   {command}" for command in self.wheels()),

@@ -3,7 +3,8 @@
 Such an encoder has the methods `fit(texts)` and `encode(texts)` (or scikit-learn's `transform`). Optional are a `name`; an
 `identity`, a string that changes whenever the features do, so that they can be cached; and `state()` with the class method
 `from_state(state)`, plain values and arrays, so that what it learnt is saved with a model. A model file names the class but
-never imports it: the user passes it again when loading.
+never imports it: the user passes it again when loading. Where there is no Python to pass it in (a project file, a command),
+`FILE.py:CLASS` names it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from unruly.errors import InputError
+from unruly.errors import InputError, Where
 from unruly.features.encoder import TEXT, Features, State, column_view, import_path, text_views
+from unruly.files import sha256
 from unruly.progress import SILENT, Progress, stage
+from unruly.rules.function import load_file
 from unruly.texts.corpus import Corpus
 from unruly.wording import near_file
 
@@ -177,6 +180,23 @@ def _rows(column: pl.Series, where: str) -> NDArray[Any]:
     width = int(lengths[0]) if len(lengths) else 0
     flat = values.explode().fill_null(float("nan")).to_numpy()
     return flat.reshape(len(values), width)
+
+
+def class_named(named: str, folder: Path | None = None) -> tuple[str, type]:
+    """The class that `FILE.py:CLASS` names, whose file is run, and the import path under which it is saved."""
+    file, _, name = named.rpartition(":")
+    path = Path(file) if folder is None else folder / file
+    if not path.is_file():
+        hint = near_file(path)
+        raise InputError(f"there is no such file{hint and ': ' + hint}", where=Where(str(path)))
+    module, _ = load_file(path.resolve(), sha256(path))
+    given = getattr(module, name, None)
+    if not isinstance(given, type) or not is_custom(given):
+        raise InputError(
+            f"there is no class {name} with the methods fit(texts) and encode(texts)",
+            where=Where(str(path)),
+        )
+    return f"{path.stem}:{name}", given
 
 
 SAMPLE = 1  # texts encoded to see how wide the features are

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -37,6 +38,15 @@ _DAMAGED = (AttributeError, LookupError, OverflowError, RecursionError, Safetens
 _OLD_NAMES = (
     r"(?:albert|bert|distilbert|distilroberta|electra|gpt2|roberta|t5|xlm|xlnet)(?:-[\w.-]+)?"
 )
+
+
+def names_class(named: str) -> bool:
+    """Whether it is `FILE.py:CLASS`, an encoder of the user's own.
+
+    >>> names_class("shapes.py:Shape"), names_class("shapes.py"), names_class("owner/bert")
+    (True, False, False)
+    """
+    return re.fullmatch(r".+\.py:[^\W\d]\w*", named) is not None
 
 
 def encoder_from(spec: object = "auto", folder: Path | None = None) -> EncoderStack:
@@ -120,6 +130,12 @@ def _named(name: str, options: Mapping[str, Any], folder: Path | None) -> tuple[
     if name == "auto":
         given.only()
         return best_offline()
+    if names_class(name):
+        from unruly.features.custom import CustomEncoder, class_named
+
+        given.only()
+        path, own = class_named(name, folder)
+        return (CustomEncoder(own(), path=path),)
     if name in _KINDS:
         return (_KINDS[name].make(given),)
     return (_from_place(given),)
@@ -311,13 +327,20 @@ class AllowedEncoders:
 
     @classmethod
     def of(cls, encoders: object = None) -> AllowedEncoders:
-        """From the argument `encoders`: None, a model's name, a class, an object, a mapping, or a list of these."""
+        """From the argument `encoders`: None, a name, a class, an object, a mapping, or a list of these.
+
+        A name is that of a model, or `FILE.py:CLASS`.
+        """
         if encoders is None:
             return cls()
         if isinstance(encoders, AllowedEncoders):
             return encoders
         if isinstance(encoders, str):
-            return cls(models=frozenset([encoders]))
+            if not names_class(encoders):
+                return cls(models=frozenset([encoders]))
+            from unruly.features.custom import class_named
+
+            return cls(own=dict([class_named(encoders)]))
         if isinstance(encoders, Mapping):
             return cls(own=dict(encoders))
         if isinstance(encoders, Sequence):
@@ -325,6 +348,28 @@ class AllowedEncoders:
             models = frozenset(name for part in parts for name in part.models)
             return cls(models, {name: made for part in parts for name, made in part.own.items()})
         return cls(own={import_path(encoders): encoders})
+
+
+def named_in(spec: object, folder: Path) -> tuple[Path, ...]:
+    """What a project's `encoder` names and a model file does not carry: models by name or folder, and `FILE.py:CLASS`.
+
+    >>> named_in(
+    ...     ["lsa", "owner/bert", {"name": "transformer", "model": "gpt2"}, "own.py:Mine"],
+    ...     Path("spam"),
+    ... )
+    (PosixPath('owner/bert'), PosixPath('gpt2'), PosixPath('spam/own.py:Mine'))
+    """
+    items = spec if isinstance(spec, Sequence) and not isinstance(spec, str) else [spec]
+    names = [i.get("model", i.get("name")) if isinstance(i, Mapping) else i for i in items]
+    found = []
+    for name in names:
+        if isinstance(name, str) and name != "auto" and name not in _KINDS:
+            place = folder / name
+            if place.is_dir() or names_class(name):
+                found.append(place)
+            elif not place.is_file():  # else features
+                found.append(Path(name))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -358,7 +403,7 @@ def refusal(text: bytes, allowed: AllowedEncoders) -> str | None:
     """Why this encoder may not be opened, or None; checked before anything is opened.
 
     >>> refusal(b'{"kind": "transformer", "state": {"model": "someone/bert"}}', AllowedEncoders())
-    "it reads texts with the model 'someone/bert', which is opened only when you name it as well: encoders='someone/bert'"
+    "it reads texts with the model 'someone/bert', which is opened only when you name it as well: encoders='someone/bert' in Python, --encoder someone/bert at a command"
     """
     try:
         kept = json.loads(text)
@@ -368,13 +413,14 @@ def refusal(text: bytes, allowed: AllowedEncoders) -> str | None:
     if kind == "transformer" and model not in allowed.models:
         return (
             f"it reads texts with the model {model!r}, which is opened only when you name it as well: "
-            f"encoders={model!r}"
+            f"encoders={model!r} in Python, --encoder {quote(model)} at a command"
         )
     if ":" in kind and kind not in allowed.own:
         given = f" (you named {listed(allowed.own)})" if allowed.own else ""
+        name = kind.rpartition(":")[2].rpartition(".")[2]
         return (
-            f"it reads texts with the encoder {kind!r}, a class that is not unruly's, so give it "
-            f"as well{given}: encoders={{{kind!r}: {kind.rpartition(':')[2].rpartition('.')[2]}}}"
+            f"it reads texts with the encoder {kind!r}, a class that is not unruly's, so give it as well{given}: "
+            f"encoders={{{kind!r}: {name}}} in Python, --encoder FILE.py:{name} at a command"
         )
     return None
 

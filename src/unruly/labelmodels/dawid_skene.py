@@ -68,7 +68,7 @@ class DawidSkene(LogLinearModel):
     rates_: Float64 = field(init=False, repr=False)  # (k, m, m): T[j, c, y]
     n_iter_: int = field(init=False, repr=False)
 
-    def fit(self, votes: Votes | ArrayLike) -> Self:
+    def fit(self, votes: Votes | ArrayLike, y: object = None) -> Self:
         """Alternate E and M steps, from the vote shares, until the soft labels no longer change."""
         self._check()
         votes = as_votes(votes)

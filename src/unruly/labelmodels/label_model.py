@@ -205,11 +205,25 @@ def accuracy(
 class Parameters:
     """The parameters of a label model as scikit-learn asks for them: `clone` and searches take it as it is.
 
-    >>> from sklearn.base import clone
+    A search passes the gold that it scores with to `fit`, as `y`: no label model reads it.
+
+    >>> from sklearn.model_selection import GridSearchCV
     >>> from unruly import OneCoin
-    >>> clone(OneCoin(max_iter=5)).set_params(tol=0.1)
-    OneCoin(class_prior='uniform', abstention=0.3, smoothing=2.0, max_iter=5, tol=0.1)
+    >>> votes, gold = [[0, 0], [1, -1], [-1, 1], [0, 0]] * 3, [0, 1, 1, 0] * 3
+    >>> search = GridSearchCV(OneCoin(), {"smoothing": [1.0, 2.0]}, cv=2).fit(votes, gold)
+    >>> float(search.best_score_)
+    1.0
     """
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=False),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(two_d_array=True),
+        )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name; `deep` changes nothing, for none of them has parameters of its own."""

@@ -73,7 +73,7 @@ class MajorityVote(Parameters):
     classes_: tuple[str, ...] = field(init=False, repr=False)
     sources_: tuple[str, ...] = field(init=False, repr=False)
 
-    def fit(self, votes: Votes | ArrayLike) -> Self:
+    def fit(self, votes: Votes | ArrayLike, y: object = None) -> Self:
         """Learn the prior, and how far each source goes with the majority."""
         votes = as_votes(votes)
         self._learn_prior(votes)
@@ -226,7 +226,7 @@ class WeightedVote(LogLinearModel):
 
     weights_: Float64 = field(init=False, repr=False)  # (k,)
 
-    def fit(self, votes: Votes | ArrayLike) -> Self:
+    def fit(self, votes: Votes | ArrayLike, y: object = None) -> Self:
         """Weigh the sources, by the accuracies that are given or by how far they agree."""
         if self.smoothing < 0:
             raise SettingsError(f"smoothing is {self.smoothing}: give a number of votes, 0 or more")

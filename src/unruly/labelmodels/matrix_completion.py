@@ -65,7 +65,7 @@ class MatrixCompletion(LogLinearModel):
     loss_: float = field(init=False, repr=False)
     n_iter_: int = field(init=False, repr=False)
 
-    def fit(self, votes: Votes | ArrayLike) -> Self:
+    def fit(self, votes: Votes | ArrayLike, y: object = None) -> Self:
         """Count the overlaps, then complete the matrix."""
         self._check()
         votes = as_votes(votes)

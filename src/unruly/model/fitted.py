@@ -69,6 +69,7 @@ class Fitted:
     ]  # the share of the training documents that each class wins by majority vote
     text_column: str | None = None  # that the training texts stood in, where known
     id_column: str | None = None  # that their ids stood in; None: rows were numbered
+    feature_names: tuple[str, ...] | None = None  # the columns of a frame of features
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -145,7 +146,19 @@ class Fitted:
                 f"X has {given.width} features, but WeakClassifier is expecting {self.width} features as input{by}: "
                 "give those that it was fitted on"
             )
+        self._check_names(documents.columns)
         return given
+
+    def _check_names(self, found: tuple[str, ...] | None) -> None:
+        """Refuse a frame of features with other columns, or in another order."""
+        names = self.feature_names
+        if names is None or found is None or names == found:
+            return
+        j = next(j for j, (a, b) in enumerate(zip(names, found, strict=True)) if a != b)
+        raise InputError(
+            f"The feature names should match those that were passed during fit: column {j} is {found[j]!r}, and was "
+            f"{names[j]!r}: give the same columns in the same order"
+        )
 
     def votes(
         self, documents: Documents, given: object = None, progress: Progress = SILENT
@@ -232,6 +245,9 @@ class Fitted:
         self.labels.check(m)
         if not all(isinstance(name, str | None) for name in (self.text_column, self.id_column)):
             raise ValueError("text_column and id_column must be names, or null")
+        named = self.feature_names or ("",) * d
+        if len(named) != d or not all(isinstance(name, str) for name in named):
+            raise ValueError("feature_names must be a name for each feature, or null")
         str(self.summary)  # can it be shown?
 
     def evaluate(

@@ -41,6 +41,7 @@ from unruly.model.inputs import (
     labels_of,
     refuse_true_labels,
     votes_of,
+    warn_of_zeros,
 )
 from unruly.model.saved_rules import SavedRules
 from unruly.model.summary import FitSummary, summarise
@@ -121,6 +122,7 @@ def fit(
         majority=majority,
         text_column=None if corpus is None else corpus.text_column,
         id_column=None if corpus is None else corpus.id_column,
+        feature_names=request.documents.columns,
     )
     return fitted, seen, digests
 
@@ -265,6 +267,7 @@ def cast_votes(
             cast = aligned(cast, tuple(rules.sources.classes), rules.sources.names)
         elif numbered:
             refuse_true_labels(cast)
+            warn_of_zeros(cast)
         return cast, numbered and rules is None
     if rules is None or documents.corpus is None:
         raise InputError("fit needs votes: a Votes, a matrix, or texts with sources=")

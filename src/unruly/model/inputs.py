@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from unruly.errors import InputError
+from unruly.errors import InputError, warn
 from unruly.features.encoder import Features
 from unruly.rules.source import Source
 from unruly.texts.columns import CORPUS_OF, label_numbers, text_named_by
@@ -30,6 +30,7 @@ class Documents:
     corpus: Corpus | None
     features: Features | None  # given as they are when there is no corpus
     index: Any = None  # the pandas index, where pandas came in
+    columns: tuple[str, ...] | None = None  # of a frame of features, where all have names
 
     @classmethod
     def of(cls, given: object, text: str | None = None) -> Documents:
@@ -56,7 +57,7 @@ class Documents:
         index = _pandas_index(given)
         array = _numbers(given)
         if array is not None:
-            return cls(None, Features.from_array(array), index)
+            return cls(None, Features.from_array(array), index, _names(given))
         with text_named_by(CORPUS_OF):
             return cls(Corpus.of(given, text=text), None, index)
 
@@ -125,6 +126,12 @@ def _numbers(given: object) -> NDArray[np.float32] | None:
                 )
             return array.astype(np.float32)
     return None
+
+
+def _names(given: object) -> tuple[str, ...] | None:
+    """The names of a frame's columns; None where it is no frame, or some have none."""
+    names = tuple(getattr(given, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _as_numbers(array: NDArray[Any]) -> NDArray[Any]:
@@ -202,6 +209,20 @@ def refuse_true_labels(votes: Votes) -> None:
         f"the votes are {found}: are these true labels? Then pass them as clean= (some suffice), or keep them for "
         "evaluate(). If sources did vote like this, say so: Votes.from_array(votes, sources=[their names])"
     )
+
+
+def warn_of_zeros(votes: Votes) -> None:
+    """Ask about a bare matrix in which no source abstains and 0 occurs: in the matrices of many tools 0 is no vote.
+
+    scikit-learn's `cross_val_predict` makes such a matrix of any votes when it is asked for probabilities.
+    """
+    if votes.k < 2 or votes.n < _TELLING or (votes.matrix == ABSTAIN).any():
+        return
+    if (votes.matrix == 0).any():
+        warn(
+            "no source abstains on any document, so 0 is taken for a class. If 0 means no vote, pass "
+            "Votes.from_array(votes, abstain=0); if all sources vote everywhere, Votes.from_array(votes)"
+        )
 
 
 def _like_true_labels(matrix: NDArray[np.int8]) -> str | None:

@@ -294,9 +294,11 @@ def load(path: str | Path, functions: Functions = None, encoders: object = None)
 
     `functions` is the Python file with the rules of kind `function`, where the model has any: a model
     file carries their names and the file's digest, never code. `encoders` is the encoder, where that is not
-    unruly's own: a model's name, or a class.
+    unruly's own: a model's name, or a class. Commands name both in `functions`.
     """
     allowed = AllowedRules.of(functions)
+    whole = (path.resolve() for path in allowed.names if path.is_dir())
+    encoders = AllowedEncoders.of([*map(str, (*allowed.names, *whole)), encoders])
     container = open_container(path)
     try:
         return _loaded(container, allowed, encoders)
@@ -360,11 +362,16 @@ def _loaded(container: Container, allowed: AllowedRules, encoders: object) -> Lo
         majority=tuple(facts["majority"]),
         text_column=facts["text_column"],
         id_column=facts["id_column"],
+        feature_names=_names(facts.get("feature_names")),
     )
     fitted.check()
     parameters = _parameters(facts["parameters"], encoders)
     stated = {"class_prior": facts["stated"]}
     return Loaded(fitted, {**parameters, **stated}, container.checksum)
+
+
+def _names(plain: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if plain is None else tuple(plain)
 
 
 def _parameters(plain: Mapping[str, Any], encoders: object) -> dict[str, Any]:
@@ -418,6 +425,7 @@ def _facts(fitted: Fitted, parameters: Mapping[str, Any]) -> dict[str, Any]:
         "majority": list(fitted.majority),
         "text_column": fitted.text_column,
         "id_column": fitted.id_column,
+        "feature_names": fitted.feature_names,
         "learner": type(fitted.learner).__name__,
         "parameters": dict(parameters),
     }

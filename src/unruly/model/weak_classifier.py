@@ -77,8 +77,8 @@ class WeakClassifier:
     your own keeps features elsewhere.
 
     After `fit`: `classes_` (the order of all probabilities), `sources_`, `reliability_` (k,),
-    `history_`, `summary_`, `ledger_` (what gold was used, for what), `encoder_`, `settings_`, and
-    `n_features_in_` when features were given.
+    `history_`, `summary_`, `ledger_` (what gold was used, for what), `encoder_`, `settings_`;
+    `n_features_in_` when features were given, and `feature_names_in_` when they were a frame.
 
     >>> features = [[0.0, 1.0], [0.1, 0.9], [1.0, 0.0], [0.9, 0.2], [0.8, 0.1]]
     >>> votes = [[0, -1], [0, 0], [1, 1], [-1, 1], [-1, -1]]
@@ -92,7 +92,6 @@ class WeakClassifier:
     """
 
     _estimator_type = "classifier"  # what scikit-learn before 1.6 asks instead of tags
-    _output: str | None = None  # what `set_output` asked for
 
     def __init__(
         self,
@@ -215,14 +214,14 @@ class WeakClassifier:
         documents = self.fitted.documents(X)
         numbers = self.predictions(documents, votes).numbers
         labels = np.asarray(self.classes_[numbers])
-        return contained(labels, None, self._output, documents.index)
+        return contained(labels, None, self._container, documents.index)
 
     def predict_proba(self, X: Any, votes: Any = None) -> Any:
         """(n, m): the probability of each class, in the order of `classes_`; a DataFrame where X is pandas."""
         documents = self.fitted.documents(X)
         proba = self.predictions(documents, votes).proba
         names = self.classes_.tolist()
-        return contained(proba, names, self._output, documents.index)
+        return contained(proba, names, self._container, documents.index)
 
     def predictions(
         self,
@@ -352,7 +351,7 @@ class WeakClassifier:
         documents = None if X is None else fitted.documents(X)
         seen = self._inputs(documents, votes, progress)
         digests = self._training_digests if documents is None else digests_of(documents)
-        assert digests is not None  # else `_seen` has refused
+        assert digests is not None  # else `_inputs` has refused
         return accuracy_by_labels(fitted, digests, seen, _labelled(labels, seen.votes), progress)
 
     def preview_labels(
@@ -549,8 +548,14 @@ class WeakClassifier:
         Until it is called, pandas comes out where pandas came in, and arrays otherwise.
         """
         if transform is not None:
-            self._output = checked_container(transform)
+            self._sklearn_output_config = {"transform": checked_container(transform)}
         return self
+
+    @property
+    def _container(self) -> str | None:
+        """What `set_output` asked for, under the name by which scikit-learn's `clone` copies it."""
+        config: dict[str, str] = getattr(self, "_sklearn_output_config", {})
+        return config.get("transform")
 
     def __repr__(self) -> str:
         own, usual = self.get_params(deep=False), WeakClassifier().get_params(deep=False)
@@ -617,8 +622,12 @@ class WeakClassifier:
         self.ledger_: Ledger = fitted.ledger
         self.settings_: MethodSettings = fitted.settings
         self.encoder_: Encoding | None = fitted.encoder
+        for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if fitted.encoder is None:
             self.n_features_in_: int = fitted.width
+        if fitted.feature_names is not None:
+            self.feature_names_in_: NDArray[Any] = np.array(fitted.feature_names, dtype=object)
 
     def _plain_parameters(self) -> dict[str, Any]:
         """The parameters that the fitted model does not hold, as JSON can."""

@@ -260,6 +260,13 @@ class Project:
         """Whether shares are stated that the method has no use for: they are a fact of the task, and may stay in the file."""
         return self.method == "paper" and parse_prior(self.prior, self.classes) is not None
 
+    def named_files(self) -> tuple[Path, ...]:
+        """What a model of this project may open because the project names it: rule functions and encoders."""
+        from unruly.features.registry import named_in
+        from unruly.model.saved_rules import function_files
+
+        return (*function_files(self.sources, self.folder), *named_in(self.encoder, self.folder))
+
     def classifier(self) -> WeakClassifier:
         """The classifier that the project asks for, not fitted yet."""
         from unruly.features.registry import encoder_from

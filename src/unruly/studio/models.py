@@ -139,11 +139,10 @@ def keep(fit: FittedProject, state: State, now: datetime) -> KeptModel:
 
 
 def open_model(path: Path, state: State) -> WeakClassifier:
-    """A model of this project; its Python rules come from the files that the project names."""
-    from unruly.model.saved_rules import function_files
+    """A model of this project; its Python rules and encoders are those that the project names."""
     from unruly.model.weak_classifier import WeakClassifier
 
-    return WeakClassifier.load(path, function_files(state.project.sources, state.folder) or None)
+    return WeakClassifier.load(path, state.project.named_files())
 
 
 def answers_of(

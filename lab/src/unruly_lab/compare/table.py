@@ -77,7 +77,12 @@ def sentences(comparison: Comparison) -> tuple[str, ...]:
     else:
         shown.append(f"accuracy and F1 on {c.scored_on}, with 95 % intervals")
     if c.repeats:
-        shown.append(f"{c.repeats:,} of the scored documents repeat training documents")
+        what = "repeats a training document" if c.repeats == 1 else "repeat training documents"
+        shown.append(f"{c.repeats:,} of the scored documents {what}")
+    shown.append(
+        "stability: predictions that two fits have in common; follows majority: predictions that are the class with most "
+        "votes, where there is one"
+    )
     if c.hidden:
         shown.append(
             f"held-out votes: mean log-likelihood of the votes on {plural(c.hidden, 'document')} that were "
