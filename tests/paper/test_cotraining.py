@@ -173,6 +173,14 @@ def test_history_and_losses_of_the_first_epoch() -> None:
         assert last.total == pytest.approx(sums / n, rel=1e-5)
 
 
+def test_losses_of_a_single_matched_document_are_their_means() -> None:
+    features, _, _ = planted(n=6)
+    votes = Votes.from_array([[0, 0, 1]] + [[-1, -1, -1]] * 5)
+    (first,) = cotrain(features, votes, replace(SHORT, epochs=1)).history
+    assert first.l1 == pytest.approx(np.log(1 + np.exp(-1 / 3)), rel=1e-5)
+    assert 6 * first.total == pytest.approx(0.2 * first.l1 + 0.7 * first.l2, rel=1e-5)
+
+
 def test_c1_acts_only_through_the_ratio_of_the_classifiers_two_losses() -> None:
     features, votes, _ = planted()
 
