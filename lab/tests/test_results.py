@@ -10,6 +10,7 @@ import pytest
 from unruly_lab.bench.data_statistics import read_facts
 from unruly_lab.bench.page import Results, write_results
 from unruly_lab.bench.runs import Store
+from unruly_lab.bench.tables import Spread, Variant, cells
 from unruly_lab.peers.systems import SYSTEMS
 
 LAB = Path(__file__).resolve().parent.parent
@@ -27,6 +28,24 @@ def test_the_tables_are_made_from_the_runs(tmp_path: Path) -> None:
         assert path.read_text("utf-8") == committed, (
             "run: unruly bench --tables-only -o lab/results"
         )
+
+
+def test_the_page_of_the_method_shows_the_figures_of_the_runs() -> None:
+    page = (LAB.parent / "docs" / "method.md").read_text(encoding="utf-8")
+    found = cells(Store(RESULTS / "runs.jsonl").outcomes(), "main", ("paper",))
+    rows = [
+        [cell.strip() for cell in line.split("|")[2:-1]]
+        for line in page.splitlines()
+        if '"all"` |' in line or '"voters"` |' in line
+    ]
+    header = next(line for line in page.splitlines() if line.startswith("| epoch kept"))
+    names = [cell.strip() for cell in header.split("|")[3:-1]]
+    lines = [(epoch, attention) for epoch in ("none", "gold") for attention in ("", "voters")]
+    assert len(rows) == len(lines)
+    for (epoch, attention), (_, *shown) in zip(lines, rows, strict=True):
+        mine = found[Variant("paper", epoch, "minilm", attention=attention)]
+        expected = [f"{Spread.of(o.accuracy for o in mine[name]).percent:.1f}" for name in names]
+        assert shown == expected, (epoch, attention)
 
 
 def test_every_system_is_explained() -> None:

@@ -153,6 +153,15 @@ def test_every_other_setting(change: dict[str, Any]) -> None:
         compare(*Toy(seed, clean=seed == 6).run(settings, seed), settings)
 
 
+def test_the_self_training_loss_of_a_single_document_is_its_mean() -> None:
+    toy = Toy(seed=0)
+    toy.matrix[:29, :3] = np.array([0, 1, 1])  # all but one are matched
+    toy.votes = Votes.from_array(toy.matrix, classes=toy.votes.classes)
+    ours, theirs = toy.run(BASE, seed=2)
+    compare(ours, theirs, BASE)
+    assert theirs[-1].l3 > 1e-4
+
+
 def test_labels_are_renewed_and_losses_are_not_nothing() -> None:
     """The toys must exercise what they compare: labels move, and all three losses act."""
     moved, settings = 0, replace(BASE, learning_rate=0.1)

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from unruly.errors import InputError
 from unruly.features.encoder import Block, Features
+from unruly.learner import Heads
 from unruly.ledger import GoldUse, Use
 from unruly.paper.classifier import _LOOK, LiveRows, LiveUnits, Part
 from unruly.paper.cotraining import cotrain
@@ -170,6 +171,27 @@ def test_history_and_losses_of_the_first_epoch() -> None:
         n, matched = votes.n, int(votes.covered.sum())
         sums = 0.2 * last.l1 * matched + 0.7 * last.l2 * matched + 0.1 * last.l3 * (n - matched)
         assert last.total == pytest.approx(sums / n, rel=1e-5)
+
+
+def test_losses_of_a_single_matched_document_are_their_means() -> None:
+    features, _, _ = planted(n=6)
+    votes = Votes.from_array([[0, 0, 1]] + [[-1, -1, -1]] * 5)
+    (first,) = cotrain(features, votes, replace(SHORT, epochs=1)).history
+    assert first.l1 == pytest.approx(np.log(1 + np.exp(-1 / 3)), rel=1e-5)
+    assert 6 * first.total == pytest.approx(0.2 * first.l1 + 0.7 * first.l2, rel=1e-5)
+
+
+def test_c1_acts_only_through_the_ratio_of_the_classifiers_two_losses() -> None:
+    features, votes, _ = planted()
+
+    def heads(c1: float, c3: float) -> Heads:
+        return cotrain(features, votes, replace(SHORT, c1=c1, c3=c3)).heads(features, votes)
+
+    first, scaled, other = heads(0.1, 0.1), heads(0.775, 0.025), heads(0.1, 0.8)
+    for same_denoiser in (scaled, other):
+        np.testing.assert_allclose(first.denoiser, same_denoiser.denoiser, atol=1e-3)
+    np.testing.assert_allclose(first.classifier, scaled.classifier, atol=5e-3)  # 8 : 1 in both
+    assert np.abs(first.classifier - other.classifier).max() > 0.02
 
 
 def test_progress_counts_epochs_and_tells_the_losses() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import subprocess
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from unruly.votes.votes import Votes
 from unruly_lab.bench.datasets import Dataset, Folder
 from unruly_lab.bench.measuring import (
     by_matched,
+    commit,
     held_out_votes,
     majority_noise,
     make,
@@ -187,3 +190,33 @@ def test_the_vote_in_question_is_hidden() -> None:
 
 def test_no_votes_no_score() -> None:
     assert math.isnan(held_out_votes(Reader(), documents([[-1, -1]])))
+
+
+def test_a_run_knows_the_commit_of_its_checkout_and_whether_source_was_changed(
+    tmp_path: Path,
+) -> None:
+    inside = tmp_path / "lab" / "src"
+    inside.mkdir(parents=True)
+    assert commit(inside) == ""  # no checkout
+
+    def git(*words: str) -> str:
+        said = ["-c", "user.name=A", "-c", "user.email=a@b.c", *words]
+        return subprocess.run(
+            ["git", *said], cwd=tmp_path, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    git("init", "-q")
+    (inside / "code.py").write_text("")
+    commit.cache_clear()
+    assert commit(inside) == ""  # a checkout that does not hold this code
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    commit.cache_clear()
+    assert commit(inside) == git("rev-parse", "--short=12", "HEAD")
+    (tmp_path / "results.jsonl").write_text("{}")
+    commit.cache_clear()
+    assert not commit(inside).endswith("+")
+    (inside / "code.py").write_text("pass")
+    commit.cache_clear()
+    assert commit(inside) == git("rev-parse", "--short=12", "HEAD") + "+"
+    commit.cache_clear()

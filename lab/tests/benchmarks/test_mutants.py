@@ -103,3 +103,17 @@ def test_the_page_of_scores_counts_every_room(mutants: Any) -> None:
     for name in ROOMS:
         count = len(mutants.Room.read(LAB / "mutants" / f"{name}.toml").mutants)
         assert f"| {count} |" in rows[name]
+
+
+def test_a_run_is_stopped_by_its_processor_time_and_not_by_a_busy_clock(
+    mutants: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mutants, "LIBRARIES", ())
+    monkeypatch.setattr(mutants, "SECONDS", 3)
+    slow = "import time\n\n\ndef test_it() -> None:\n    time.sleep(4)\n"
+    (tmp_path / "test_slow.py").write_text(slow)
+    assert mutants.passes(tmp_path, ("test_slow.py",))
+    (tmp_path / "test_busy.py").write_text(
+        "def test_it() -> None:\n    while True:\n        pass\n"
+    )
+    assert not mutants.passes(tmp_path, ("test_busy.py",))

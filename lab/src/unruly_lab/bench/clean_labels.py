@@ -14,12 +14,12 @@ from unruly_lab.bench.tables import (
     cells,
     conditions,
     datasets,
+    gains,
     gold_words,
     markdown,
     page,
     papers_row,
     rows,
-    sentence,
     several_encoders,
 )
 
@@ -67,21 +67,27 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
         {variant: d for by_variant in found.values() for variant, d in by_variant.items()}
     )
     columns = tuple(dict.fromkeys((*columns, *(o.run.dataset for o in every))))
-    body, said = [], []
+    body: list[tuple[str, ...]] = []
+    over: list[tuple[str, ...]] = []
     for share, by_variant in found.items():
-        named = several_encoders(by_variant)
+        named, figures = several_encoders(by_variant), paper.CLEAN.get(share, {})
+        alone = _alone(by_variant)
         for variant, by_dataset in by_variant.items():
             title = f"{100 * share:g} %, {variant.title(named)}"
-            papers = papers_row(variant.method, paper.CLEAN.get(share, {}))
+            papers = papers_row(variant.method, figures)
             body += rows(title, by_dataset, papers, columns, every)
-            said.append(sentence(title, by_dataset, papers))
+            if variant.method != ALONE and alone:
+                theirs = papers_row(ALONE, figures)
+                lead = {d: value - theirs[d] for d, value in papers.items()}
+                over += gains(title, by_dataset, alone, lead, columns)
     return page(
         TITLE,
         "Test accuracy in per cent, mean ± standard deviation over seeds, with a share of the training documents "
         "labelled truly: BERT-MLP learns from those labels alone, ours from them and the votes. The share is "
         f"drawn by the seed, the same documents for every method. {F1_NOTE}",
         markdown(("labelled", *columns), body),
-        "\n".join(f"- {line}" for line in [*said, *_leads(outcomes)] if line),
+        "What the votes add: points over BERT-MLP on the same labels." if over else "",
+        markdown(("labelled", *columns), over) if over else "",
         gold_words(_titled(found)),
         conditions(every),
     )
@@ -96,26 +102,13 @@ def _titled(found: dict[float, Cells]) -> dict[str, list[Outcome]]:
     return titled
 
 
-def _leads(outcomes: Sequence[Outcome]) -> list[str]:
-    """What votes add to clean labels; only where both had the same documents, for a share of others is another number."""
-    gaps: dict[tuple[str, str], list[str]] = {}
-    for share, by_variant in by_share(outcomes).items():
-        named = several_encoders(by_variant)
-        alone: dict[str, Sequence[Outcome]] = {}
-        for variant, by_dataset in by_variant.items():
-            if variant.method == ALONE:
-                alone = {**by_dataset, **alone}
-        for variant, by_dataset in by_variant.items():
-            for dataset in () if variant.method == ALONE else by_dataset:
-                ours, theirs = by_dataset[dataset], alone.get(dataset)
-                if theirs and ours[0].documents[0] == theirs[0].documents[0]:
-                    mine, other = (Spread.of(o.accuracy for o in runs) for runs in (ours, theirs))
-                    gap = f"{mine.percent - other.percent:+.1f} at {100 * share:g} %"
-                    gaps.setdefault((dataset, variant.title(named)), []).append(gap)
-    return [
-        f"{dataset}, {title} over BERT-MLP on the same labels, in points: {', '.join(found)}."
-        for (dataset, title), found in gaps.items()
-    ]
+def _alone(by_variant: Cells) -> dict[str, list[Outcome]]:
+    """BERT-MLP on the clean labels alone, by data set; the first of its variants counts."""
+    found: dict[str, list[Outcome]] = {}
+    for variant, by_dataset in by_variant.items():
+        if variant.method == ALONE:
+            found = {**by_dataset, **found}
+    return found
 
 
 def chart(outcomes: Sequence[Outcome]) -> str | None:

@@ -168,6 +168,7 @@ def _others(found: Cells) -> tuple[str, ...]:
     if not found:
         return ()
     names = sorted(datasets(found), key=lambda name: not in_view(name))
+    unseen = [name for name in names if not in_view(name)]
     named = several_encoders(found)
     body = [
         (
@@ -177,14 +178,15 @@ def _others(found: Cells) -> tuple[str, ...]:
         )
         for name in names
     ]
-    if len(unseen := [name for name in names if not in_view(name)]) > 1:
+    if len(unseen) > 1:
         body.append(("mean of those", "no", *(_mean(c, unseen) for c in found.values())))
     header = ("data set", "in view", *(variant.title(named) for variant in found))
     return (
         f"### {OTHERS}",
         "Test accuracy in per cent. *In view*: whether true labels of this data set were looked at while the constants "
-        "of unruly's default were chosen, as those of the paper's data sets were. Sets that were not [took no "
-        "part](../docs/unseen.md) in it: there the default's figure uses no true label in any way.",
+        "of unruly's default were chosen, as those of the paper's data sets were. "
+        + ("Where not, the default's figure uses no true label in any way. " if unseen else "")
+        + "Eight sets that [took no part](../docs/unseen.md) have a page of their own.",
         markdown(header, body),
     )
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +187,28 @@ def measured(run: Run, dataset: Dataset, fitted: Fitted, spent: tuple[float, flo
         noise_before=majority_noise(train.documents.votes, train.gold, p),
         noise_after=noise(train.documents.votes, train.gold, said == train.gold, p),
         version=__version__,
+        commit=commit(),
     )
+
+
+@cache
+def commit(folder: Path = Path(__file__).parent) -> str:
+    """The commit of the checkout that holds this code, with + where source differs from it; else nothing."""
+    if _git(folder, "ls-files", "--error-unmatch", ".") is None:
+        return ""  # installed, perhaps inside of another checkout
+    changed = _git(folder, "status", "--porcelain", "--", ":/src", ":/lab/src")
+    return f"{_git(folder, 'rev-parse', '--short=12', 'HEAD')}{'+' if changed else ''}"
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    """What git prints; None where it fails or is not there."""
+    try:
+        done = subprocess.run(
+            ["git", *words], cwd=folder, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
 
 
 def by_matched(votes: Votes, right: NDArray[np.bool_]) -> tuple[Matched, ...]:

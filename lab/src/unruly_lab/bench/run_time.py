@@ -9,13 +9,12 @@ from unruly_lab.bench.pictures import Dot, main_panels
 from unruly_lab.bench.runs import Outcome
 from unruly_lab.bench.tables import (
     NOTHING,
-    Cells,
     Spread,
     Variant,
     cells,
+    conditions,
     datasets,
     gold_mark,
-    in_order,
     markdown,
     of_the_paper,
     page,
@@ -47,7 +46,7 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
         "are its minutes for one experiment on a Xeon Silver 4214, by the clock; whether that counts features it "
         "does not say.",
         markdown(header, rows),
-        "\n".join(f"- {line}" for line in _sentences(found)),
+        conditions(o for d in found.values() for several in d.values() for o in several),
     )
 
 
@@ -59,28 +58,6 @@ def _parameters(by_dataset: Mapping[str, Sequence[Outcome]]) -> str:
 def _seconds(by_dataset: Mapping[str, Sequence[Outcome]], names: Sequence[str]) -> list[str]:
     spent = [Spread.of(o.cpu for o in by_dataset.get(name, ())) for name in names]
     return [f"{one.mean:.1f}" if one.n else NOTHING for one in spent]
-
-
-def _sentences(found: Cells) -> list[str]:
-    """The paper's method here beside itself in the paper."""
-    said = []
-    for variant, by_dataset in found.items():
-        if variant.method != METHOD:
-            continue
-        shown = []
-        for name in in_order(by_dataset):
-            known = paper.known(name)
-            if known is not None:
-                several = by_dataset[name]
-                here = Spread.of(o.cpu for o in several).mean
-                shown.append(
-                    f"{name} {here:.1f} s on {several[0].documents[0]:,} training documents "
-                    f"(the paper: {60 * paper.RUN_TIME[known]:.0f} s on "
-                    f"{1000 * paper.STATISTICS[known].train:,.0f})"
-                )
-        if shown:
-            said.append(f"{variant.title()}: {'; '.join(shown)}.")
-    return said
 
 
 def chart(outcomes: Sequence[Outcome]) -> str | None:

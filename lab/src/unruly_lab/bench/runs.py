@@ -144,6 +144,7 @@ class Outcome:
     noise_before: Noise  # majority vote; ties and documents without votes by chance
     noise_after: Noise  # what the method says of its own training documents
     version: str = ""  # of unruly
+    commit: str = ""  # of the checkout that made it, with + where its source was changed
     # In a search: hidden votes on validation documents that it agrees with, each class alike. No gold.
     held_out_votes: float = math.nan
 

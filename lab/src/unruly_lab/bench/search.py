@@ -27,7 +27,6 @@ from unruly_lab.bench.tables import (
     cells,
     conditions,
     datasets,
-    difference,
     markdown,
     page,
     several_encoders,
@@ -146,7 +145,6 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
             ),
             [_best_row(one) for one in found],
         ),
-        "\n".join(f"- {said}" for one in found for said in _sentences(one)),
         "True labels were used here for: the objective and the choice of the epoch (validation labels, searches by "
         "gold); nothing (searches without gold; their validation accuracies are for the reader). In the paper: "
         f"{paper.GOLD}.",
@@ -179,23 +177,6 @@ def _best_row(one: Searched) -> tuple[str, ...]:
     shown = (f"{chosen.hidden}", f"{chosen.learning_rate:g}", f"{chosen.c1:g}", f"{chosen.c3:g}")
     test = _spread([one.best.scored.test])
     return (one.dataset, one.objective, str(len(one.trials)), *shown, str(test), theirs)
-
-
-def _sentences(one: Searched) -> list[str]:
-    known = paper.known(one.dataset)
-    mean = _spread([t.scored.test for t in one.uniform])
-    top = _spread([one.best.scored.test])
-    said = f"{one.dataset}, search by {one.objective}: "
-    if known is None:
-        return [
-            said
-            + f"the best trial reaches {top.percent:.1f} on test, the mean is {mean.percent:.1f}."
-        ]
-    return [
-        said
-        + f"the mean over uniform trials is {difference(mean.percent, paper.SEARCH[known].test_mean)}; "
-        f"the best trial's {top.percent:.1f} is {difference(top.percent, paper.MAIN['paper', known])}."
-    ]
 
 
 ALONG = {"gold": "validation accuracy (gold), %", "none": "held-out votes predicted, %"}

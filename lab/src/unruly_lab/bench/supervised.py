@@ -9,19 +9,17 @@ from unruly_lab.bench import paper_figures as paper
 from unruly_lab.bench.runs import Outcome
 from unruly_lab.bench.tables import (
     F1_NOTE,
-    Cells,
     Variant,
-    accuracies,
     cells,
     conditions,
     datasets,
+    gains,
     gold_words,
     markdown,
     of_the_paper,
     page,
     papers_row,
     rows,
-    sentence,
     several_encoders,
 )
 
@@ -47,20 +45,22 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
     )
     titled = {_title(variant, named): variant for variant in in_pairs}
     every = [o for by_dataset in found.values() for several in by_dataset.values() for o in several]
-    body, said = [], []
+    body = []
     for title, variant in titled.items():
         papers = papers_row(variant.method, paper.SUPERVISED)
         body += rows(title, found[variant], papers, columns, every)
-        said.append(sentence(title, found[variant], papers))
-    said += [
-        _gain(variant, found, named) for variant in in_pairs if variant.method.endswith("-denoised")
-    ]
+    brought: list[tuple[str, ...]] = []
+    for title, variant in titled.items():
+        if (plain := variant.method.removesuffix("-denoised")) != variant.method:
+            majority = found.get(replace(variant, method=plain, attention=""), {})
+            brought += gains(title, found[variant], majority, _papers_gain(plain), columns)
     return page(
         TITLE,
         "Test accuracy in per cent, mean ± standard deviation over seeds; the denoised labels are those that "
         f"the paper's method gives the training documents. {F1_NOTE}",
         markdown(("model and labels", *columns), body),
-        "\n".join(f"- {line}" for line in said if line),
+        "What denoised labels bring over majority ones, in points:",
+        markdown(("model", *columns), brought),
         gold_words({t: [o for d in found[w].values() for o in d] for t, w in titled.items()}),
         conditions(every),
     )
@@ -72,24 +72,6 @@ def _title(variant: Variant, named: bool) -> str:
     return f"{said} ({variant.encoder})" if named else said
 
 
-def _gain(variant: Variant, found: Cells, named: bool) -> str:
-    """What denoised labels bring over majority ones, ours and the paper's."""
-    plain = replace(variant, method=variant.method.removesuffix("-denoised"), attention="")
-    after, before = accuracies(found[variant]), accuracies(found.get(plain, {}))
-    said = []
-    for dataset in (d for d in after if d in before):
-        gain = after[dataset].percent - before[dataset].percent
-        known = paper.known(dataset)
-        theirs = (
-            paper.SUPERVISED[variant.method, known] - paper.SUPERVISED[plain.method, known]
-            if known
-            else None
-        )
-        said.append(
-            f"{dataset} {gain:+.1f}" + ("" if theirs is None else f" (the paper {theirs:+.1f})")
-        )
-    return (
-        f"{_title(variant, named)}, over majority labels, in points: {', '.join(said)}."
-        if said
-        else ""
-    )
+def _papers_gain(method: str) -> dict[str, float]:
+    after, before = (papers_row(m, paper.SUPERVISED) for m in (f"{method}-denoised", method))
+    return {dataset: after[dataset] - before[dataset] for dataset in after}

@@ -296,20 +296,6 @@ def difference(ours: float, papers: float) -> str:
     return f"{abs(gap):.1f} {points} {'above' if gap > 0 else 'below'} the paper's {papers:.1f}"
 
 
-def differences(title: str, ours: Mapping[str, Spread], papers: Mapping[str, float]) -> str:
-    """One sentence for a line of a table: every data set that both have; empty when there is none.
-
-    >>> differences("MT", {"youtube": Spread.of([0.851])}, {"youtube": 86.7})
-    "MT: youtube 1.6 points below the paper's 86.7."
-    """
-    said = [
-        f"{dataset} {difference(spread.percent, papers[known])}"
-        for dataset, spread in ours.items()
-        if spread.n and (known := paper.known(dataset)) and known in papers
-    ]
-    return f"{title}: {', '.join(said)}." if said else ""
-
-
 def conditions(outcomes: Iterable[Outcome]) -> str:
     """Where our measurement is not the paper's: documents, encoder, seeds. Facts of the data, no excuses."""
     every = list(outcomes)
@@ -457,13 +443,6 @@ F1_NOTE = (
 )
 
 
-def accuracies(by_dataset: Mapping[str, Sequence[Outcome]]) -> dict[str, Spread]:
-    """Test accuracy over the seeds, for each data set."""
-    return {
-        dataset: Spread.of(o.accuracy for o in several) for dataset, several in by_dataset.items()
-    }
-
-
 def papers_row(system: str, table: Mapping[paper.Cell, float]) -> dict[str, float]:
     """The paper's figures of one system, by data set."""
     return {dataset: value for (name, dataset), value in table.items() if name == system}
@@ -501,8 +480,25 @@ def rows(
     return [ours, below]
 
 
-def sentence(
-    title: str, by_dataset: Mapping[str, Sequence[Outcome]], papers: Mapping[str, float]
-) -> str:
-    """How far the row is from the paper's."""
-    return differences(title, accuracies(by_dataset), papers)
+def gains(
+    title: str,
+    after: Mapping[str, Sequence[Outcome]],
+    before: Mapping[str, Sequence[Outcome]],
+    papers: Mapping[str, float],
+    columns: Sequence[str],
+) -> list[tuple[str, ...]]:
+    """Points of one system over another on the same number of documents, and the paper's under ours."""
+    ours = {
+        d: _percent(after[d]) - _percent(before[d])
+        for d in columns
+        if d in after and d in before and after[d][0].documents[0] == before[d][0].documents[0]
+    }
+    shown = (title, *(f"{ours[d]:+.1f}" if d in ours else NOTHING for d in columns))
+    theirs = [papers.get(paper.known(d) or "") for d in columns]
+    if all(value is None for value in theirs):
+        return [shown]
+    return [shown, ("*the paper*", *(NOTHING if v is None else f"*{v:+.1f}*" for v in theirs))]
+
+
+def _percent(several: Sequence[Outcome]) -> float:
+    return Spread.of(o.accuracy for o in several).percent
