@@ -179,6 +179,18 @@ def critique_sentences(
     ]
 
 
+def likely_gold_sentence(column: str) -> str:
+    """A column that no suggested rule reads, for it is called as gold is.
+
+    >>> print(likely_gold_sentence("label"))
+    the column label holds true labels by its name, so no rule may read it; if it holds something else, rename it
+    """
+    return (
+        f"the column {column} holds true labels by its name, so no rule may read it; if it holds something else, "
+        "rename it"
+    )
+
+
 def _silent_sources(silent: Sequence[SilentSource]) -> str:
     if len(silent) == 1:
         return sentence(silent[0])

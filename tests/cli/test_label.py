@@ -285,7 +285,7 @@ def test_an_unknown_way_to_draw_is_named(label: Unruly, spam: Path, by: list[str
         "error: by = 'sauce': did you mean 'source'? must be one of balance, doubt, random, source:NAME, class:NAME, "
         "contested\n"
     )
-    assert "must be one of" in label("", "spam", "--by", "source").err
+    assert "which source? Name it, as in source:NAME" in label("", "spam", "--by", "source").err
 
 
 def test_import(label: Unruly, spam: Path, tmp_path: Path) -> None:
