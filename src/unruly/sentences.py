@@ -91,7 +91,8 @@ def sentence(found: Finding, project: Path | None = None) -> str:
         case SharesUnknown():
             return (
                 "Class shares are not known, and estimated accuracies depend on them, so no source and no word is "
-                "judged by an estimate: state `prior` under [task], or label 20 documents "
+                "judged by an estimate. New rules move the shares that are assumed, so that even good ones can make the "
+                "model worse: first state `prior` under [task], or label 20 documents "
                 f"({command('label', project)}), and fit again."
             )
         case RepeatedSource() if found.adds_nothing:
