@@ -91,7 +91,8 @@ def sentence(found: Finding, project: Path | None = None) -> str:
         case SharesUnknown():
             return (
                 "Class shares are not known, and estimated accuracies depend on them, so no source and no word is "
-                "judged by an estimate: state `prior` under [task], or label 20 documents "
+                "judged by an estimate. New rules move the shares that are assumed, so that even good ones can make the "
+                "model worse: first state `prior` under [task], or label 20 documents "
                 f"({command('label', project)}), and fit again."
             )
         case RepeatedSource() if found.adds_nothing:
@@ -177,6 +178,18 @@ def critique_sentences(
         for one in found
         if one is lone[0] or one not in lone
     ]
+
+
+def likely_gold_sentence(column: str) -> str:
+    """A column that no suggested rule reads, for it is called as gold is.
+
+    >>> print(likely_gold_sentence("label"))
+    the column label holds true labels by its name, so no rule may read it; if it holds something else, rename it
+    """
+    return (
+        f"the column {column} holds true labels by its name, so no rule may read it; if it holds something else, "
+        "rename it"
+    )
 
 
 def _silent_sources(silent: Sequence[SilentSource]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import shlex
 import shutil
@@ -285,7 +286,7 @@ def test_an_unknown_way_to_draw_is_named(label: Unruly, spam: Path, by: list[str
         "error: by = 'sauce': did you mean 'source'? must be one of balance, doubt, random, source:NAME, class:NAME, "
         "contested\n"
     )
-    assert "must be one of" in label("", "spam", "--by", "source").err
+    assert "which source? Name it, as in source:NAME" in label("", "spam", "--by", "source").err
 
 
 def test_import(label: Unruly, spam: Path, tmp_path: Path) -> None:
@@ -500,6 +501,10 @@ def test_a_narrow_terminal_a_long_text_and_no_colour(terminal: object, spam: Pat
         pytest.fail("the end never came")
     screen.type("q")
     assert screen.code() == 0
+    lines = screen.shown.replace("\r", "").splitlines()
+    erased = re.compile(r".*\x1b\[2K(\x1b\[\?25h)?")  # by bars, which are gone when they end
+    assert all(len(erased.sub("", line)) <= 30 for line in lines)
+    assert "labels would change" in lines  # words are whole
 
 
 def test_many_classes_are_typed_as_numbers(terminal: object, spam: Path) -> None:

@@ -295,6 +295,7 @@ def test_without_shares_nothing_is_to_be_dropped_or_disabled_by_an_estimate(
     assert plain["critique"][0]["kind"] == "shares_unknown"
     shown = unruly("suggest", criticised, "-n", "2").out
     assert "Class shares are not known, and estimated accuracies depend on them" in shown
+    assert "even good ones can make the model worse: first state `prior`" in shown
     labels = [f"t{i},{('dull', 'fun')[i % 2]}" for i in range(20)]
     (criticised / "labels.csv").write_text("\n".join(["id,label", *labels]) + "\n")
     plain = json.loads(unruly("suggest", criticised, "-n", "2", "--json").out)

@@ -6,6 +6,7 @@ How well labels tell the class shares.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from tests.denoising.planted import drawn
 from unruly.denoising.fit import denoise
 from unruly.errors import InputError
 from unruly.features.encoder import Features
-from unruly.labelling.answers import Labelled
+from unruly.labelling.answers import Labelled, labelled
 from unruly.labelling.estimates import (
     BalanceEstimate,
     Refitted,
@@ -27,6 +28,7 @@ from unruly.labelling.estimates import (
     hold_out,
     weighted_accuracy,
 )
+from unruly.labelling.label_file import Answer, LabelFile
 from unruly.labelling.sampling import ask
 from unruly.statistics import Float64
 from unruly.votes.votes import Votes
@@ -67,6 +69,46 @@ def test_intervals_hold_the_truth_though_draws_are_uneven() -> None:
     assert held >= 0.92 * rounds
     assert abs(np.mean(found)) < 0.01
     assert abs(np.mean(plain)) > 0.02  # the labelled documents are harder than the others
+
+
+@pytest.mark.parametrize(
+    "draws",
+    [
+        ("doubt", "balance"),
+        ("balance", "doubt"),
+        ("source:links", "balance"),
+        ("class:1", "random"),
+    ],
+)
+def test_intervals_hold_the_truth_after_draws_that_do_not_reach_all_documents(
+    draws: tuple[str, str],
+) -> None:
+    rng = np.random.default_rng(2)
+    n, rounds, held, plain, found = 600, 100, 0, [], []
+    for seed in range(rounds):
+        spam = rng.beta(0.6, 0.9, n)
+        proba = np.stack([1 - spam, spam], axis=1)
+        truth = (rng.random(n) < spam).astype(np.int64)
+        links = np.where(rng.random(n) < spam / 2, 1, -1)
+        votes = Votes.from_array(links[:, None], sources=["links"])
+        file, classes = LabelFile(Path("labels.csv")), ("0", "1")
+        for when, by in zip(("2026-01-01", "2026-01-02"), draws, strict=True):
+            done = labelled(file, votes.ids, classes).answered
+            new = (
+                Answer(str(q.id), classes[truth[q.row]], when, "", q.why, q.probability)
+                for q in ask(votes, proba, 30, by, answered=done, seed=seed)
+            )
+            file = replace(file, answers=(*file.answers, *new))
+        told = labelled(file, votes.ids, classes)
+        right = proba.argmax(axis=1) == truth
+        share = estimate_accuracy(proba, told).accuracy
+        held += share.low <= right.mean() <= share.high
+        found.append(share.value - right.mean())
+        plain.append(right[told.numbers >= 0].mean() - right.mean())
+    assert held >= 0.92 * rounds
+    assert abs(np.mean(found)) < 0.02
+    if "doubt" in draws:
+        assert np.mean(plain) < -0.1  # the labelled documents are harder than the others
 
 
 def test_labels_that_were_trained_on_are_held_out() -> None:

@@ -81,7 +81,7 @@ def test_probabilities_are_what_they_say(by: str) -> None:
     ("by", "message"),
     [
         ("balanced", "did you mean 'balance'"),
-        ("source", "must be one of|did you mean"),
+        ("source", "which source\\? Name it, as in source:NAME"),
         ("source:link", "there is no source 'link': did you mean 'links'"),
         ("class:eggs", "there is no class 'eggs'"),
         ("random:x", "must be one of|did you mean"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tests.studio.conftest import client_of
 
 from unruly.model.critique import DisableSource
 from unruly.project.suggestions import read_refused
+from unruly.sentences import likely_gold_sentence
 from unruly.studio.app import Studio
 from unruly.studio.workspace import Workspace
 
@@ -54,6 +56,13 @@ def test_accepts_refuses_and_undoes(advised: Studio, folder: Path) -> None:
         assert advised.advisor.offers(advised.workspace) == offers
         client.post("/redo")
         assert len(advised.advisor.offers(advised.workspace)) == len(offers) - 1
+
+
+def test_a_column_that_is_left_out_is_named_as_in_the_terminal(advised: Studio) -> None:
+    assert advised.advisor.found is not None
+    advised.advisor.found = replace(advised.advisor.found, likely_gold="target")
+    with client_of(advised) as client:
+        assert likely_gold_sentence("target") in client.get("/suggestions").text
 
 
 def test_examples_are_the_documents_with_what_the_rule_matches(advised: Studio) -> None:

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from shlex import quote
@@ -141,7 +142,7 @@ def label(
         return
     _begin(screen, task, session, by)
     view = View(sys.stderr if as_json else sys.stdout)
-    conversation = Conversation(task, session, reader, view, screen.remark)
+    conversation = Conversation(task, session, reader, view, partial(screen.remark, prose=True))
     try:
         session = conversation.run()
     except KeyboardInterrupt:
@@ -194,7 +195,7 @@ def _import(project: Project, path: Path, screen: Screen) -> None:
     screen.say(f"{file.path}: {plural(done.added, 'answer')} added from {path}")
     for some, name in found:
         for line in problem_lines(some, name, project.address):
-            screen.remark(line)
+            screen.remark(line, prose=True)
 
 
 def _nothing_left(screen: Screen, task: LabellingTask, session: Session, by: str) -> None:
@@ -211,7 +212,9 @@ def _nothing_left(screen: Screen, task: LabellingTask, session: Session, by: str
             "problems": problems_to_plain(labels.problems, path.name),
         }
     )
-    screen.say(f"nothing left to label{which}: {path} has {plural(labels.labels, 'label')}")
+    screen.say(
+        f"nothing left to label{which}: {path} has {plural(labels.labels, 'label')}", prose=True
+    )
     _say_problems(screen, task, session)
 
 
@@ -221,7 +224,7 @@ def _say_problems(screen: Screen, task: LabellingTask, session: Session) -> None
 
     problems, name = task.labelled(session.file).problems, session.file.path.name
     for line in problem_lines(problems, name, task.project.address):
-        screen.remark(line)
+        screen.remark(line, prose=True)
 
 
 def _begin(screen: Screen, task: LabellingTask, session: Session, by: str) -> None:
@@ -229,11 +232,13 @@ def _begin(screen: Screen, task: LabellingTask, session: Session, by: str) -> No
     if task.model is None and by != "contested":
         screen.remark(
             "documents are drawn by their votes; --model FILE draws better, by a model's predictions, and shows what "
-            "labels would change"
+            "labels would change",
+            prose=True,
         )
     if task.numbered:
         screen.remark(
-            'labels are kept by row number: set an id column (id = "..." under [data]) before you move rows'
+            'labels are kept by row number: set an id column (id = "..." under [data]) before you move rows',
+            prose=True,
         )
 
 
@@ -268,19 +273,21 @@ def _end(
         }
     )
     screen.say(
-        f"{session.file.path}: {plural(session.labels, 'label')} added, {labels.labels:,} in all"
+        f"{session.file.path}: {plural(session.labels, 'label')} added, {labels.labels:,} in all",
+        prose=True,
     )
     if lost := answers - len(session.given):
         screen.remark(
-            f"{plural(lost, 'answer')} of this session {'is' if lost == 1 else 'are'} no longer in {session.file.path}"
+            f"{plural(lost, 'answer')} of this session {'is' if lost == 1 else 'are'} no longer in {session.file.path}",
+            prose=True,
         )
     if accuracy is not None:
         on = plural(int(accuracy.n), "labelled document")
-        screen.say(f"{checked} is right on {accuracy}, by {on} that it votes on")
+        screen.say(f"{checked} is right on {accuracy}, by {on} that it votes on", prose=True)
     if balance is not None and balance.narrow:
-        screen.say(balance.sentence())
+        screen.say(balance.sentence(), prose=True)
     if changed is not None:
-        screen.say(change_line(changed, len(task.corpus)))
+        screen.say(change_line(changed, len(task.corpus)), prose=True)
     if session.labels:
         name = task.project.folder.resolve().name
         target = unused(model or Path(f"{name}.unruly"))

@@ -49,15 +49,15 @@ class Screen:
         if not self.json:
             console(sys.stdout).print(table)
 
-    def say(self, text: str) -> None:
-        """Lines of results."""
+    def say(self, text: str, *, prose: bool = False) -> None:
+        """Lines of results; `prose` is wrapped between words on a terminal."""
         if not self.json:
-            click.echo(harmless(text))
+            _echo(text, sys.stdout, prose)
 
-    def remark(self, text: str) -> None:
+    def remark(self, text: str, *, prose: bool = False) -> None:
         """A line beside the results: what was done, what to do next."""
         if not self.quiet:
-            click.echo(harmless(text), err=True)
+            _echo(text, sys.stderr, prose)
 
     def warn(self, text: str) -> None:
         """A line that is shown even where few are wanted: something failed, or leaves the machine."""
@@ -67,6 +67,16 @@ class Screen:
         """The one JSON object of `--json`."""
         if self.json:
             click.echo(harmless(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+
+
+def _echo(text: str, stream: IO[str], prose: bool) -> None:
+    """Print lines; commands and paths to copy stay whole, for which `prose` is false."""
+    if prose and stream.isatty():
+        from rich.text import Text
+
+        console(stream).print(Text(harmless(text)), highlight=False)
+    else:
+        click.echo(harmless(text), file=stream)
 
 
 def console(stream: IO[str]) -> Console:

@@ -187,7 +187,7 @@ def _decide(
 
 def _show(found: Suggestions, project: Project, most: int, screen: Screen) -> None:
     from unruly.model.critique import remedy_of
-    from unruly.sentences import critique_sentences, sentence
+    from unruly.sentences import critique_sentences, likely_gold_sentence, sentence
 
     by = "a model fitted now, not saved" if found.fitted_now else "the model"
     screen.say(f"judged by {by}; {_labels(found)}")
@@ -198,10 +198,7 @@ def _show(found: Suggestions, project: Project, most: int, screen: Screen) -> No
             f"no rule votes for {found.stand_in}: documents without votes stand in for it, so look twice"
         )
     if found.likely_gold is not None:
-        screen.say(
-            f"the column {found.likely_gold} holds true labels by its name, so no rule may read it; if it holds "
-            "something else, rename it"
-        )
+        screen.say(likely_gold_sentence(found.likely_gold))
     if not found.suggestions and found.proposals is None:
         screen.say("no new rule goes with one class beyond your rules: label some documents")
     for number, (one, place) in enumerate(

@@ -186,7 +186,10 @@ def parsed_kind(by: str) -> tuple[str, str]:
     """
     kind, _, name = by.partition(":")
     known = [one.partition(":")[0] for one in KINDS]
-    if kind not in known or (kind in ("source", "class")) != bool(name):
+    named = kind in ("source", "class")
+    if named and not name:
+        raise InputError(f"by = {by!r}: which {kind}? Name it, as in {kind}:NAME")
+    if kind not in known or (name and not named):
         hint = "" if kind in known else did_you_mean(kind, known)
         raise InputError(f"by = {by!r}: {hint and hint + ' '}must be one of {', '.join(KINDS)}")
     return kind, name

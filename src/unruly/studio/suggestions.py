@@ -25,7 +25,7 @@ from unruly.findings import (
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import Matcher, matches_on
 from unruly.rules.source import Source
-from unruly.sentences import sentence
+from unruly.sentences import likely_gold_sentence, sentence
 from unruly.studio.documents import Piece, excerpt
 from unruly.studio.filters import Filter
 from unruly.studio.history import Step
@@ -145,7 +145,11 @@ class Advisor:
     @property
     def notes(self) -> tuple[str, ...]:
         """What all figures rest on, a sentence each."""
-        return () if self.found is None else tuple(map(sentence, self.found.notes))
+        if self.found is None:
+            return ()
+        gold = self.found.likely_gold
+        told = [sentence(note) for note in self.found.notes]
+        return (*told, *(() if gold is None else (likely_gold_sentence(gold),)))
 
     def decide(self, work: Workspace, number: int, accepted: bool, label: str = "") -> str:
         """Accept or decline a suggestion or a remedy; gives what was done. Can be undone.
