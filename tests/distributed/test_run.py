@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -97,6 +98,46 @@ def test_a_stopped_run_goes_on_where_it_was(
     assert not unfinished(out).exists()
 
 
+@pytest.mark.parametrize("what", ["data", "rules"])
+def test_parts_of_other_data_or_rules_are_not_mixed_with_new_ones(
+    monkeypatch: pytest.MonkeyPatch, made: Place, tmp_path: Path, what: str
+) -> None:
+    """The same names, and as many rows, but another content."""
+    shutil.copytree(made.data, tmp_path / "data")
+    shutil.copytree(made.project, tmp_path / "spam")
+    project, data, out = tmp_path / "spam", tmp_path / "data", tmp_path / "out"
+    rules = project / "rules.py"
+    rules.write_text("import unruly\n\n@unruly.rule\ndef own(x):\n    return None\n")
+    with (project / "unruly.toml").open("a") as file:
+        file.write(
+            '\n[[source]]\nname = "own"\nrule = [{ function = { file = "rules.py", name = "own" } }]\n'
+        )
+    use(monkeypatch, Here(None, 1, most=10))
+    with pytest.raises(KeyboardInterrupt):
+        vote(project, data, out, placement=SMALL)
+    if what == "rules":
+        rules.write_text(rules.read_text().replace("None", '"spam"'))
+    else:
+        frame = pl.read_parquet(data / "1.parquet")
+        frame.with_columns(comment=pl.lit("another")).write_parquet(data / "1.parquet")
+    use(monkeypatch, Here(None, 1))
+    with pytest.raises(InputError, match=r"out\.unfinished: holds parts of a run with another"):
+        vote(project, data, out, placement=SMALL)
+
+
+def test_a_folder_beside_the_output_is_the_users_whatever_its_name(
+    here: Here, made: Place, tmp_path: Path
+) -> None:
+    data = tmp_path / "out.input"
+    shutil.copytree(made.data, data)
+    predict(made.model, data, tmp_path / "out", text="comment", id="id")
+    assert len(list(data.iterdir())) == 4
+    shutil.rmtree(tmp_path / "out")
+    with pytest.raises(InputError, match=r"out\.input: an earlier run wrote its frame here"):
+        predict(made.model, Frame(made.data), tmp_path / "out", text="comment", id="id")
+    assert len(list(data.iterdir())) == 4
+
+
 def test_a_wrong_word_for_bad_rows_is_refused(made: Place, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="on_bad_row = 'drop': must be one of"):
         predict(made.model, made.data, tmp_path / "out", on_bad_row="drop")  # type: ignore[arg-type]
@@ -155,18 +196,40 @@ def test_a_column_that_is_not_there_is_no_broken_file(
 class Frame:
     """A frame that writes itself, as daft's and Ray's do."""
 
-    def __init__(self, data: Path) -> None:
-        self.data = data
+    def __init__(self, data: Path, fails: bool = False) -> None:
+        self.data, self.fails = data, fails
 
     def write_parquet(self, folder: str) -> None:
-        Path(folder).mkdir()
+        Path(folder).mkdir(exist_ok=True)
         pl.read_parquet(self.data).write_parquet(Path(folder) / "x.parquet")
+        if self.fails:
+            raise OSError("half of it is written")
 
 
 def test_a_frame_is_written_first(here: Here, made: Place, tmp_path: Path) -> None:
     done = predict(made.model, Frame(made.data), tmp_path / "out", text="comment", id="id")
     assert done.documents == ROWS
     assert [path.name for path in tmp_path.iterdir() if path.name != "cache"] == ["out"]
+
+
+def test_a_frame_is_never_taken_for_that_of_an_earlier_run(
+    monkeypatch: pytest.MonkeyPatch, made: Place, tmp_path: Path
+) -> None:
+    written, out = tmp_path / "out.input", tmp_path / "out"
+    use(monkeypatch, Here(None, 1))
+    with pytest.raises(OSError, match="half of it"):
+        predict(made.model, Frame(made.data, fails=True), out, text="comment")
+    with pytest.raises(InputError, match="no column 'nosuch'"):
+        predict(made.model, Frame(made.data), out, text="nosuch")
+    assert not written.exists()  # nothing was done of it
+    use(monkeypatch, Here(None, 1, most=5))
+    with pytest.raises(KeyboardInterrupt):
+        predict(made.model, Frame(made.data), out, text="comment", id="id", placement=SMALL)
+    use(monkeypatch, Here(None, 1))
+    with pytest.raises(InputError, match=r"out\.input: an earlier run wrote its frame here: pass"):
+        predict(made.model, Frame(made.data), out, text="comment", id="id", placement=SMALL)
+    done = predict(made.model, written, out, text="comment", id="id", placement=SMALL)
+    assert (done.documents, done.resumed) == (ROWS, 5)
 
 
 def test_without_ray_the_extra_is_named(

@@ -7,6 +7,8 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from errno import ENOSPC
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,15 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.model.planted import texts
+from threadpoolctl import threadpool_info
 
 from unruly.errors import InputError, SettingsError
-from unruly.model.predictions import Predictions, encode_stream, predict_file
+from unruly.model.predictions import (
+    Predictions,
+    encode_stream,
+    predict_file,
+    predict_stream,
+)
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.progress import Progress
 from unruly.rules.function import Function, rule
@@ -248,6 +256,29 @@ def test_what_fails_first_in_the_file_is_told_whoever_meets_it(
         predict_file(Failing(), data, out, text="comment", id="key", batch_rows=10, workers=workers)
     assert not out.exists()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("label")]
+
+
+def test_threads_end_when_the_output_cannot_be_written_and_the_error_is_kept(
+    model: WeakClassifier, data: Path
+) -> None:
+    class Full(BytesIO):
+        """A disk without space, from the second batch on."""
+
+        def write(self, part: Any, /) -> int:
+            if b"k10" in bytes(part):
+                raise OSError(ENOSPC, "No space left on device")
+            return super().write(part)
+
+    def blas_threads() -> list[int]:
+        return [library["num_threads"] for library in threadpool_info()]
+
+    before = blas_threads()
+    stream = Corpus.scan(data, text="comment", id="key", batch_rows=5)
+    with pytest.raises(OSError, match="No space left") as kept:
+        predict_stream(model, stream, Full(), form=".csv", workers=2)
+    assert kept.value.errno == ENOSPC  # the error, and so its traceback, is still here
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("label")]
+    assert blas_threads() == before
 
 
 def test_by_default_threads_work_only_where_they_help(

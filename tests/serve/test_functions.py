@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.serve.conftest import Answer, Start
+from tests.serve.conftest import Answer, Start, wait_for
 
 from unruly.cli.main import run
 from unruly.project.new import make_starter
 
 RULES = """
+import os
+import time
 import unruly
 
 @unruly.rule
 def touchy(x):
     if "boom" in x.text:
         raise RuntimeError("cannot bear it")
+    if x.text == "wait":
+        open(os.environ["BEGAN"], "w").close()
+        while os.path.exists(os.environ["BEGAN"]):
+            time.sleep(0.01)
     return "spam" if "!!!" in x.text else None
 
 @unruly.rule
@@ -65,6 +72,34 @@ def test_one_bad_text_spoils_its_own_request_alone(start: Start, touchy: Path) -
             assert {"source": "touchy", "label": "spam"} in votes
     code, said = running.stop()
     assert (code, "bug" in said) == (0, False)
+
+
+def test_who_comes_while_workers_end_is_refused_and_not_left_waiting(
+    start: Start, touchy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = touchy.parent / "began"
+    monkeypatch.setenv("BEGAN", str(began))
+    rules = ("--functions", touchy.parent / "spam" / "rules.py")
+    running = start(touchy, *rules, "--log", "none", "--workers", "2")
+
+    def closed() -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", running.port)).close()
+        except ConnectionRefusedError:
+            return True
+        return False
+
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(running.post, "/predict", {"texts": ["wait"]})
+        wait_for(began.exists, "the request to be taken")
+        running.process.terminate()
+        try:
+            wait_for(closed, "the port to close")
+        finally:
+            began.unlink()
+        assert asked.result().status == 200
+    code, said = running.stop()
+    assert code == 0, said
 
 
 def test_what_a_request_lacks_is_said_and_is_no_reason_to_refuse_it(

@@ -54,6 +54,26 @@ def test_a_missing_text_is_none_among_others() -> None:
         infer_request({"inputs": [tensor]}, LIMITS)
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "the body is empty: send"),
+        (b" \n", "the body is empty: send"),
+        (
+            b'{"inputs": ' + b"9" * 5000 + b"}",
+            "a number has 5,000 digits, and at most 640 are read",
+        ),
+        (b'{"inputs": -1' + b"0" * 5000 + b"}", "a number has 5,001 digits"),
+        (b'{"inputs": "\xe9"}', "the body is not JSON: 'utf-8' codec can't decode byte 0xe9"),
+    ],
+)
+def test_what_is_no_json_is_said_in_our_words(body: bytes, words: str) -> None:
+    with pytest.raises(Problem, match=words) as found:
+        parsed(body)
+    assert (found.value.status, found.value.kind) == (400, "invalid_json")
+    assert "sys.set" not in str(found.value.to_plain())
+
+
 def test_lone_surrogates_become_the_unknown_character() -> None:
     asked, _ = predict_request(parsed(b'{"text": "a\\ud800b"}'), LIMITS)
     assert asked.texts == ["a�b"]

@@ -12,7 +12,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +23,7 @@ import polars as pl
 from unruly.distributed.cluster import Cluster, Job, connected
 from unruly.errors import InputError, UnrulyError, Where
 from unruly.features.registry import names_class
-from unruly.files import check_folder_of, sha256
+from unruly.files import check_folder_of, file_state, folder_written_whole, sha256
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import find_layout, remembered
 from unruly.texts.frame_table import PARQUET, ParquetPart, open_files, parquet_files
@@ -70,9 +71,13 @@ class Plan:
         """Refuse names of columns that the data does not have, before any work."""
         find_layout(self.schema, name=self.data, text=columns.text, id=columns.id, label=None)
 
-    def to_plain(self) -> list[Any]:
-        """As JSON has it: what a run depends on."""
-        return [[part.path, part.start, part.rows] for part in self.parts]
+    def to_plain(self) -> dict[str, list[Any]]:
+        """As JSON has it: what a run depends on, with what tells that the files are still those that they were."""
+        files = [(path, os.stat(path)) for path in dict.fromkeys(part.path for part in self.parts)]
+        return {
+            "parts": [[part.path, part.start, part.rows] for part in self.parts],
+            "files": [[path, state.st_size, state.st_mtime_ns] for path, state in files],
+        }
 
 
 def planned(data: Path, rows: int = ROWS, skip: bool = False) -> Plan:
@@ -319,7 +324,8 @@ def _by_model(
     if columns.text is None:
         columns = replace(columns, text=remembered(text_column_of(path)))
     job = ModelJob(str(unfinished(target)), columns, what, str(path), names)
-    return _run(job, sha256(path), data, target, columns, placement, progress, what)
+    made_by = [sha256(path), *map(file_state, names)]
+    return _run(job, made_by, data, target, columns, placement, progress, what)
 
 
 def vote(
@@ -337,16 +343,15 @@ def vote(
     from unruly.project.project import Project
 
     opened = Project.read(project)
-    assert opened.file is not None
     columns, out = Columns(text or opened.data.text, id or opened.data.id, on_bad_row), Path(out)
     job = VoteJob(str(unfinished(out)), columns, str(opened.folder.resolve()))
-    rules = sha256(opened.file)
-    return _run(job, rules, data, out, columns, placement, progress, "matching rules")
+    made_by = [file_state(file) for file in opened.rule_files()]
+    return _run(job, made_by, data, out, columns, placement, progress, "matching rules")
 
 
 def _run(
     job: Job,
-    made_by: str,
+    made_by: list[str],
     data: Any,
     out: Path,
     columns: Columns,
@@ -355,15 +360,15 @@ def _run(
     what: str,
 ) -> ClusterRun:
     _check_output(out)
-    plan = planned(_as_files(data, out), placement.part_rows, columns.on_bad_row == "skip")
-    plan.check(columns)
-    folder = unfinished(out)
-    with connected(placement.address, placement.workers) as cluster:
-        _begin(folder, {"job": what, "by": made_by, **asdict(columns)}, plan)
-        done = work_through(cluster, job, plan, folder, progress, what)
-    resumed = len(plan.parts) - done.fresh
-    _finish(folder, out)
-    shutil.rmtree(_written(out), ignore_errors=True)
+    with _as_files(data, out) as files:
+        plan = planned(files, placement.part_rows, columns.on_bad_row == "skip")
+        plan.check(columns)
+        folder = unfinished(out)
+        with connected(placement.address, placement.workers) as cluster:
+            _begin(folder, {"job": what, "by": made_by, **asdict(columns)}, plan)
+            done = work_through(cluster, job, plan, folder, progress, what)
+        resumed = len(plan.parts) - done.fresh
+        _finish(folder, out)
     return done.summed(out, cluster.workers, plan, resumed)
 
 
@@ -428,22 +433,32 @@ def unfinished(out: Path) -> Path:
     return Path(f"{out.absolute()}.unfinished")
 
 
-def _as_files(data: Any, out: Path) -> Path:
-    """A path as it is; a frame that can write Parquet files (daft, Ray Data) is written beside `out` first."""
+@contextmanager
+def _as_files(data: Any, out: Path) -> Iterator[Path]:
+    """A path as it is; a frame that can write Parquet files (daft, Ray Data) is written beside `out` meanwhile.
+
+    Where parts of it are done when the block ends, it stays: the frame may give its rows in another order next time.
+    """
     if isinstance(data, str | Path):
-        return Path(data)
+        yield Path(data)
+        return
     if not hasattr(data, "write_parquet"):
         raise InputError(
             f"expected a Parquet file, a folder of them, a daft frame or a Ray Dataset, not {type(data).__name__}"
         )
-    if not _written(out).exists():
-        data.write_parquet(str(_written(out)))
-    return _written(out)
-
-
-def _written(out: Path) -> Path:
-    """Where a frame is written."""
-    return Path(f"{out.absolute()}.input")
+    written = Path(f"{out.absolute()}.input")
+    if written.exists():
+        raise InputError(
+            "an earlier run wrote its frame here: pass this folder as the data to finish that run, or delete it",
+            where=Where(str(written)),
+        )
+    with folder_written_whole(written) as part:
+        data.write_parquet(str(part))
+    try:
+        yield written
+    finally:
+        if not unfinished(out).exists():
+            shutil.rmtree(written, ignore_errors=True)
 
 
 def _check_output(out: Path) -> None:
@@ -456,7 +471,7 @@ def _check_output(out: Path) -> None:
 
 def _begin(folder: Path, facts: dict[str, Any], plan: Plan) -> None:
     """Make the folder of parts, or go on with one that was made for the same work."""
-    expected = json.dumps({**facts, "parts": plan.to_plain()}, sort_keys=True)
+    expected = json.dumps({**facts, **plan.to_plain()}, sort_keys=True)
     file = folder / PLAN
     if not file.exists():
         folder.mkdir(exist_ok=True)

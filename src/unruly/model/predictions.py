@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Generic, Literal, Protocol, TypeVar, get_args
@@ -424,23 +425,27 @@ def _write(
             if len(batch.corpus):
                 yield batch
 
-    def batches() -> Iterator[tuple[Batch, pl.DataFrame]]:
-        nonlocal documents, missing
-        for batch, (columns, found) in _in_order(given(), work, workers):
-            yield batch, columns
-            made.append(found)
-            documents += len(batch.corpus)
-            missing += batch.corpus.missing_count
-            progress.advance(len(batch.corpus))
+    with (
+        stage(progress, what, stream.rows, "texts"),
+        closing(_in_order(given(), work, workers)) as done,  # its threads end here, whatever fails
+    ):
 
-    with stage(progress, what, stream.rows, "texts"):
+        def batches() -> Iterator[tuple[Batch, pl.DataFrame]]:
+            nonlocal documents, missing
+            for batch, (columns, found) in done:
+                yield batch, columns
+                made.append(found)
+                documents += len(batch.corpus)
+                missing += batch.corpus.missing_count
+                progress.advance(len(batch.corpus))
+
         writer.write(batches())
     return _Passed(documents, missing, tuple(skipped), tuple(broken), tuple(made))
 
 
 def _in_order(
     batches: Iterator[Batch], work: Callable[[Corpus], T], workers: int
-) -> Iterator[tuple[Batch, T]]:
+) -> Generator[tuple[Batch, T], None, None]:
     """Each batch and what is made of it, in their order; several workers make one each at once, and few are held."""
     if workers == 1:
         yield from ((batch, work(batch.corpus)) for batch in batches)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -191,16 +191,23 @@ class Project:
 
     def inputs(self) -> tuple[Path, ...]:
         """The files that the project reads: its own, its data, people's labels, and whatever else `unruly.toml` names."""
+        data = [self.data.train, self.data.valid, self.data.test, self.data.labels or LABELS]
+        files = [*self._files(name for name in data if name), *self.rule_files()]
+        return tuple(dict.fromkeys(files))
+
+    def rule_files(self) -> tuple[Path, ...]:
+        """Its own file, and those that it names beside its data: functions, lists of words, models."""
         from unruly.project.toml import Table
 
-        named = [self.data.train, self.data.valid, self.data.test, self.data.labels or LABELS]
-        if self.file is not None:
-            named += [self.file.name, *_strings(Table.read(self.file).values)]
-        found: list[Path] = []
-        for name in dict.fromkeys(name for name in named if name):
+        if self.file is None:
+            return ()
+        values = {k: v for k, v in Table.read(self.file).values.items() if k != "data"}
+        return tuple(self._files([self.file.name, *_strings(values)]))
+
+    def _files(self, names: Iterable[str]) -> Iterator[Path]:
+        for name in dict.fromkeys(names):
             with suppress(InputError, OSError):  # a string that is no file's name
-                found += files_of(self.folder / check_name(name))
-        return tuple(found)
+                yield from files_of(self.folder / check_name(name))
 
     def corpus(self, split: str = "train") -> Corpus:
         """The texts of one split: train, valid or test."""

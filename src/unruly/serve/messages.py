@@ -142,11 +142,13 @@ def parsed(body: bytes) -> Mapping[str, Any]:
     >>> parsed(b'{"inputs": "call me"}')
     {'inputs': 'call me'}
     """
+    if not body.strip():
+        raise Problem(400, "invalid_json", f"the body is empty: send {_FORMS}")
     try:
-        found = json.loads(body, parse_constant=_no_constant)
+        found = json.loads(body, parse_constant=_no_constant, parse_int=_whole)
     except RecursionError:
         raise Problem(400, "invalid_json", "the body is nested too deeply") from None
-    except ValueError as error:  # also of bytes that are not UTF-8, and of endless numbers
+    except ValueError as error:  # also of bytes that are not UTF-8
         raise Problem(400, "invalid_json", f"the body is not JSON: {first_line(error)}") from None
     if not isinstance(found, dict):
         raise refused(f"the body is {_kind(found)}, not an object: send {_FORMS}")
@@ -157,6 +159,14 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a value of JSON")
 
 
+def _whole(digits: str) -> int:
+    """A number that is not too long for Python, which would speak of its own settings."""
+    if (size := len(digits.lstrip("-"))) > MOST_DIGITS:
+        raise ValueError(f"a number has {size:,} digits, and at most {MOST_DIGITS} are read")
+    return int(digits)
+
+
+MOST_DIGITS = 640  # of a number: Python may be set to read no longer one
 _FORMS = '{"inputs": "…"}, {"texts": ["…"]} or {"documents": [{"text": "…"}]}'
 
 

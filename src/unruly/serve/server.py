@@ -200,11 +200,18 @@ def _several(settings: ServeSettings, port: socket.socket) -> None:
     """In processes of their own, which share the port, and their counters by a folder."""
     from uvicorn.supervisors import Multiprocess
 
+    class Workers(Multiprocess):  # type: ignore[misc]  # untyped
+        """uvicorn's, which refuse who comes while they end: nobody takes what would wait at a port that is left open."""
+
+        def terminate_all(self) -> None:
+            port.close()
+            super().terminate_all()
+
     with temporary_folder() as folder:
         settings = replace(settings, counters=folder)
         config = _configured(functools.partial(worker_app, settings), settings)
         config.factory, config.workers = True, settings.workers
-        Multiprocess(config, sockets=[port]).run()
+        Workers(config, sockets=[port]).run()
 
 
 def worker_app(settings: ServeSettings) -> Gate:
