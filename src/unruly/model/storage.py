@@ -205,9 +205,24 @@ def _check_entries(place: Path, entries: list[zipfile.ZipInfo], size: int) -> No
 
 def _parsed(data: bytes, where: str) -> Any:
     try:
-        return json.loads(data)
+        value = json.loads(data, parse_constant=_no_number, parse_int=_whole)
+        if b"\\ud" in data.lower():
+            json.dumps(value, ensure_ascii=False).encode()  # refuses halves of characters
+        return value
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{where} is not JSON that unruly wrote: {error}") from None
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def _whole(digits: str) -> int:
+    """A whole number of at most 64 bits."""
+    value = int(digits)
+    if value.bit_length() > 64:
+        raise ValueError(f"{digits[:20]}... has more than 64 bits")
+    return value
 
 
 def _not_whole(place: Path) -> ModelFileError:
