@@ -326,7 +326,7 @@ def test_json_nested_too_deeply_is_refused(tmp_path: Path) -> None:
         (b'{"\\uDC00x": 1}', "surrogates not allowed"),
         (b"[NaN]", "NaN is no number"),
         (b"-Infinity", "-Infinity is no number"),
-        (b"[1" + b"0" * 40 + b"]", "has more than 64 bits"),
+        (b"[1" + b"0" * 40 + b"]", "is too large"),
     ],
 )
 def test_values_that_unruly_never_writes_are_refused(
@@ -339,7 +339,7 @@ def test_values_that_unruly_never_writes_are_refused(
 
 
 def test_a_text_that_only_looks_like_half_a_character_is_read(tmp_path: Path) -> None:
-    path, value = tmp_path / "even.unruly", ["\\ud800", "\U0001f600", 2**63 - 1, -1.5e300]
+    path, value = tmp_path / "even.unruly", ["\\ud800", "\U0001f600", 2**128 - 1, -1.5e300]
     write_container(path, {"model.json": to_json(value)}, VERSIONS)
     assert open_container(path).read_json("model.json") == value
 

@@ -43,7 +43,7 @@ from unruly.model.fitted import Fitted, Neighbourhood, TrainedLabels
 from unruly.model.saved_rules import AllowedRules, SavedRules
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
-from unruly.settings import SETTINGS
+from unruly.settings import SEED_BITS, SETTINGS
 from unruly.wording import near_file
 
 FORMAT = 6  # 6: what votes add to the log-odds is called log_likelihoods
@@ -218,10 +218,10 @@ def _no_number(name: str) -> float:
 
 
 def _whole(digits: str) -> int:
-    """A whole number of at most 64 bits."""
+    """A whole number no larger than a seed may be."""
     value = int(digits)
-    if value.bit_length() > 64:
-        raise ValueError(f"{digits[:20]}... has more than 64 bits")
+    if value.bit_length() > SEED_BITS:
+        raise ValueError(f"{digits[:20]}... is too large")
     return value
 
 
