@@ -1,4 +1,4 @@
-"""The file with hashes pins the versions of `constraints.txt`, every one with a hash."""
+"""The file with hashes pins the versions of `constraints.txt`, every one with a hash; and each library has its reason."""
 
 from __future__ import annotations
 
@@ -33,3 +33,18 @@ def test_every_line_has_a_hash() -> None:
     lines = (ROOT / "requirements-hashed.txt").read_text(encoding="utf-8").splitlines()
     for line in lines:
         assert line.startswith("#") or re.fullmatch(r"\S+==\S+ --hash=sha256:[0-9a-f]{64}", line)
+
+
+def test_every_library_is_on_the_page_with_its_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8").split("## Size")[0]
+    rows = {line.split("|")[1].strip(): line for line in page.splitlines() if line[:2] == "| "}
+    core = {re.split(r"[\[><=]", line)[0] for line in project["dependencies"]}
+    extras = project["optional-dependencies"]
+    listed = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert core == rows.keys() - {"library", "extra"} - {r for r in rows if "`" in r}
+    assert listed == extras.keys()
+    for extra in listed - {"demo", "docs", "test", "dev"}:
+        for line in extras[extra]:
+            name = re.split(r"[\[><=]", line)[0]
+            assert name in rows[f"`{extra}`"] or name == "unruly", (extra, name)

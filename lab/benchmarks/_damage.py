@@ -123,11 +123,17 @@ def mutated_text(data: bytes, rng: random.Random) -> bytes:
                     b'["a"]',
                     b"1e308",
                     b"nan",
+                    b"-inf",
+                    b"9" * 20,
+                    b"9" * 400,
+                    b"9" * 5000,
+                    b"[" * 400 + b"]" * 400,
                     b'"' + b"x" * 9000 + b'"',
                 )
-                lines[at] = re.sub(
-                    rb"= [^,}]+", b"= " + rng.choice(values).replace(b"\\", b""), lines[at], count=1
-                )
+                places = list(re.finditer(rb"= [^,}\]]+", lines[at]))
+                if places:
+                    start, end = rng.choice(places).span()
+                    lines[at] = lines[at][:start] + b"= " + rng.choice(values) + lines[at][end:]
             case 3:
                 lines[at] = re.sub(
                     rb"\w+ =",

@@ -47,6 +47,7 @@ NASTY: tuple[Any, ...] = (
     None, True, -1, 0, 3, 10**6, 2**31, 2**63, 10**30, 1e308, -1e308, 0.5, "", "spam", "a\nb", "../x", "\x1b[2J",
     "/etc/passwd", "x" * 10_000, [], {}, [[]], [None], [0] * 1000, {"a": {"b": []}}, {"$array": "a0"},
     {"function": {"file": "rules.py", "name": "f"}}, {"$array": "none"}, [1e308] * 3, "NaN",
+    float("nan"), 10**400, "\ud800",
 )  # fmt: skip
 
 
@@ -266,6 +267,7 @@ def _rules(members: Members, rng: random.Random, room: Path) -> bytes:
             {"pattern": "(a{1,500}){1,50}b"},
             {"pattern": "(((a{99}){99}){99}){99}", "engine": "python"},
             {"pattern": "(a+)+b", "engine": "python"},
+            {"pattern": "(?R)", "engine": "python"},
             {"pattern": "(a|a)*b", "engine": "python", "seconds": 1e9},
             {"pattern": "(a+)+b", "engine": "python", "seconds": 1e400},
             {"pattern": "(?:" * 5000 + "a" + ")" * 5000, "engine": "python"},
@@ -281,7 +283,7 @@ def _rules(members: Members, rng: random.Random, room: Path) -> bytes:
             {"keywords": [f"w{i}" for i in range(100_000)]},
             {"field": {"column": "text", "pattern": "(a{1,90}){1,90}b"}},
             {"column": {"name": "text", "map": {"a": "spam"}}},
-            {"length": {"min_words": -5}},
+            {"length": {"min_words": rng.choice([-5, 2**63, 10**400])}},
             {"vader": {"above": 0.1}},
             rng.choice(NASTY),
         ]

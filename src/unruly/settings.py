@@ -15,6 +15,8 @@ from typing import Any, Self
 from unruly.errors import SettingsError, Where
 from unruly.wording import did_you_mean
 
+SEED_BITS = 128  # of a seed at most, as `secrets.randbits(128)` gives it
+
 
 @dataclass(frozen=True)
 class Range:
@@ -41,9 +43,10 @@ class Range:
         ...     3 in Range(1, 5),
         ...     True in Range(0, 1),
         ...     2.5 in Range(1, 5, whole=True),
+        ...     10**30 in Range(1, whole=True),
         ...     math.nan in Range(),
         ... )
-        (True, False, False, False)
+        (True, False, False, False, False)
         """
         if value is None:
             return self.optional
@@ -51,7 +54,7 @@ class Range:
             return value in self.choices
         if isinstance(value, bool) or not isinstance(value, int | float):
             return False
-        if self.whole and not isinstance(value, int):
+        if self.whole and not (isinstance(value, int) and value.bit_length() < 64):
             return False
         return self.low <= value <= self.high  # false for NaN
 

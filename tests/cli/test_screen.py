@@ -8,7 +8,16 @@ import json
 import pytest
 from rich.console import Console
 
-from unruly.cli.screen import PIPE_WIDTH, Bars, Lines, Screen, console, source_table, table_of
+from unruly.cli.screen import (
+    PIPE_WIDTH,
+    Bars,
+    Lines,
+    Screen,
+    console,
+    results,
+    source_table,
+    table_of,
+)
 from unruly.progress import SILENT, stage
 from unruly.votes.votes import Votes
 
@@ -169,3 +178,15 @@ def test_a_log_gets_a_line_now_and_again() -> None:
     patient.start("matching", None, "texts")
     patient.advance(5)
     assert stream.getvalue().count("\n") == 1
+
+
+def test_a_table_on_a_terminal_has_no_sign_that_it_obeys_and_elsewhere_is_as_it_is() -> None:
+    terminal = Terminal()
+    table = '1,"\x1b]0;title\x07é \u202e"\r\n'.encode()
+    shown = results(terminal)
+    for byte in table:  # pieces may end within a character
+        shown.write(bytes([byte]))
+    shown.flush()
+    assert terminal.getvalue() == '1,"\\u001b]0;title\\u0007é \\u202e"\\u000d\n'
+    pipe = io.TextIOWrapper(io.BytesIO())
+    assert results(pipe) is pipe.buffer

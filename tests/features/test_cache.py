@@ -238,6 +238,21 @@ def test_a_folder_that_cannot_be_made_is_done_without(tmp_path: Path) -> None:
         assert FeatureCache(tmp_path / "file").fitted(Lsa(dim=2), TEXTS[:9]).width
 
 
+def test_a_folder_in_the_place_of_a_file_is_done_without(tmp_path: Path) -> None:
+    cache = FeatureCache(tmp_path)
+    fitted = cache.fitted(Lsa(dim=2), TEXTS[:9])
+    cache.encode(fitted, TEXTS[:9])
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert sorted(path.suffix for path in files) == [".encoder", ".features"]
+    for path in files:
+        path.unlink()
+        path.mkdir()
+    with pytest.warns(CacheWarning, match="continuing without it"):
+        assert cache.fitted(Lsa(dim=2), TEXTS[:9]).identity == fitted.identity
+    with pytest.warns(CacheWarning, match="continuing without it"):
+        assert len(cache.encode(fitted, TEXTS[:9])) == 9
+
+
 def test_a_full_disk_is_done_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

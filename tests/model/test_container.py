@@ -319,6 +319,31 @@ def test_json_nested_too_deeply_is_refused(tmp_path: Path) -> None:
         open_container(path).read_json("model.json")
 
 
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (b'["\\ud800"]', "surrogates not allowed"),
+        (b'{"\\uDC00x": 1}', "surrogates not allowed"),
+        (b"[NaN]", "NaN is no number"),
+        (b"-Infinity", "-Infinity is no number"),
+        (b"[1" + b"0" * 40 + b"]", "is too large"),
+    ],
+)
+def test_values_that_unruly_never_writes_are_refused(
+    tmp_path: Path, value: bytes, what: str
+) -> None:
+    path = tmp_path / "odd.unruly"
+    write_container(path, {"model.json": value}, VERSIONS)
+    with pytest.raises(ModelFileError, match=f"model.json is not JSON that unruly wrote: .*{what}"):
+        open_container(path).read_json("model.json")
+
+
+def test_a_text_that_only_looks_like_half_a_character_is_read(tmp_path: Path) -> None:
+    path, value = tmp_path / "even.unruly", ["\\ud800", "\U0001f600", 2**128 - 1, -1.5e300]
+    write_container(path, {"model.json": to_json(value)}, VERSIONS)
+    assert open_container(path).read_json("model.json") == value
+
+
 @pytest.mark.parametrize("name", ["../a.json", "manifest.json", "a.txt"])
 def test_such_names_are_never_written(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="is not a name for a member"):

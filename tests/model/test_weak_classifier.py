@@ -67,6 +67,7 @@ def test_settings_of_another_method_are_refused_with_a_hint() -> None:
         (WeakClassifier(method="papr"), "did you mean 'paper'"),
         (WeakClassifier(method="paper", class_prior=[0.5, 0.5]), "class_prior is not used"),
         (WeakClassifier(seed=-1), "seed = -1"),
+        (WeakClassifier(seed=2**128), "seed is too large: it may have 128 bits"),
     ]:
         with pytest.raises(SettingsError, match=hint):
             model.fit(data.features, data.votes)

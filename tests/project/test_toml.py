@@ -102,6 +102,22 @@ def test_syntax_errors_name_the_line(text: str, message: str) -> None:
         Table.parse(text, "unruly.toml")
 
 
+@pytest.mark.parametrize(
+    "value", [str(2**63), "[0, -1" + 400 * "0" + "]", "0x" + 40 * "f", "1_" + 5000 * "0"]
+)
+def test_a_whole_number_beyond_64_bits_names_the_line(value: str) -> None:
+    with pytest.raises(ProjectError, match=r"^unruly.toml:3: a whole number has at most 64 bits"):
+        Table.parse(f"[task]\nsmall = {2**63 - 1}\nlarge = {value}\n", "unruly.toml")
+
+
+@pytest.mark.parametrize(
+    "text", ["a = " + 400 * "[" + 400 * "]", "a = " + 9000 * "[", "a" + 3000 * ".a" + " = 1"]
+)
+def test_what_is_too_deep_is_one_error(text: str) -> None:
+    with pytest.raises(ProjectError, match="too deep within each other"):
+        Table.parse(text, "unruly.toml")
+
+
 def test_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "unruly.toml").write_bytes(b"[task]\nclasses = ['caf\xe9']\n")
     with pytest.raises(ProjectError, match=r"unruly\.toml:2: not UTF-8"):

@@ -277,3 +277,13 @@ def test_python_s_engine_finds_the_same_in_a_long_text() -> None:
     votes = sources_of(rule).vote(Corpus.from_texts([long, long[:-11], "x"]))
     assert votes.covered.tolist() == [True, False, False]
     assert spans_of(rule, {TEXT: long}) == ((LONG + 13, LONG + 22),)
+
+
+@pytest.mark.parametrize("times", [4_000, 40_000])
+def test_python_s_engine_gives_up_where_it_has_no_memory(times: int) -> None:
+    rule = Pattern("(?R)", engine="python", seconds=5)
+    text = "ab" * times + "c"
+    with pytest.warns(UserWarning, match="timed out on 2 documents"):
+        votes = sources_of(rule, Keywords(["song"])).vote(Corpus.from_texts([text, "song"]))
+    assert votes.covered.tolist() == [False, True]
+    assert spans_of(rule, {TEXT: text}) == ()

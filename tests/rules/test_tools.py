@@ -148,3 +148,5 @@ def test_no_bound_and_impossible_bounds() -> None:
         Length()
     with pytest.raises(RuleError, match="at least 5 and at most 2 words"):
         Length(min_words=5, max_words=2)
+    with pytest.raises(RuleError, match="max_chars is too large: no text is so long"):
+        Length(max_chars=2**63)

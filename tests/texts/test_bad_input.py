@@ -51,6 +51,8 @@ def refused(path: Path, content: bytes, **options: object) -> str:
         ("x.csv", "text,n\nok,1\n".encode("utf-32"), ", line 1: the file is in UTF-32, not UTF-8"),
         ("x.csv", "text,n\nok,1\n".encode("utf-16") + b"\x00\xd8\x00\x00", ": the file begins as UTF-16, but holds bytes that are none (00 D8"),
         ("x.jsonl", '{"text": "a"}\n'.encode("utf-16"), ", line 1: the file is in UTF-16, not UTF-8"),
+        ("x.csv", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n", ": this is a PDF, not a table of text"),
+        ("x.tsv", b"PAR1\x15\x04\xa4\xb1\x0e, text", ": this is a Parquet file, not a table of"),
         ("x.csv", PNG, ": this is a picture (PNG), not a table of text: export it"),
         ("x.csv", b"PK\x03\x04\x14\x00\x08\x00" + bytes(range(256)), ": this is a ZIP archive, as .xlsx and .ods are, not a table of text"),
         ("x.csv", bytes(range(256)) * 9, ": this is no table of text"),

@@ -309,7 +309,9 @@ def run(args: Sequence[str]) -> int:
         if type(error).__name__ == "PanicException":  # polars', which is no Exception
             return _fail(f"polars cannot work with this data: {first_line(error)}", BAD_INPUT)
         if isinstance(error, MemoryError):
-            return _fail(f"not enough memory: {error or 'give it more, or less data'}", BAD_INPUT)
+            return _fail(
+                f"not enough memory: {str(error) or 'give it more, or less data'}", BAD_INPUT
+            )
         if _interrupted(error):
             return _fail("interrupted: nothing half-written is left", INTERRUPTED, prefix="")
         if debug:

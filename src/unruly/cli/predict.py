@@ -34,7 +34,7 @@ from unruly.cli.options import (
     threaded_options,
     write_skipped,
 )
-from unruly.cli.screen import Screen, show_cluster_run
+from unruly.cli.screen import Screen, results, show_cluster_run
 from unruly.errors import InputError
 from unruly.files import TABLES, temporary_folder
 from unruly.wording import counted, listed, plural
@@ -228,9 +228,11 @@ def _destination(
     if target != STREAM:
         return nullcontext(target), ""
     if kind in PARQUET:
+        if sys.stdout.isatty():
+            raise click.UsageError("Parquet is nothing for a terminal: pass the file with -o FILE")
         return _whole_file("out.parquet"), ".parquet"
     lines = isinstance(stream.table, JsonTable)
-    return nullcontext(sys.stdout.buffer), ".jsonl" if lines else ".csv"
+    return nullcontext(results(sys.stdout)), ".jsonl" if lines else ".csv"
 
 
 def _show_written(written: Written, target: Path, missing: str, screen: Screen) -> None:

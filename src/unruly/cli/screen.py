@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from io import RawIOBase
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 import click
 
@@ -77,6 +79,30 @@ def _echo(text: str, stream: IO[str], prose: bool) -> None:
         console(stream).print(Text(harmless(text)), highlight=False)
     else:
         click.echo(harmless(text), file=stream)
+
+
+class _Shown(RawIOBase):
+    """Bytes of UTF-8 as a terminal may see them."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        super().__init__()
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._stream.write(harmless(self._decoder.decode(bytes(data))))
+        return len(data)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+
+def results(stream: TextIO) -> IO[bytes]:
+    """Where a command writes a table: the very bytes, but what a terminal obeys is written out on one."""
+    return cast(IO[bytes], _Shown(stream)) if stream.isatty() else stream.buffer
 
 
 def console(stream: IO[str]) -> Console:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.errors import ModelFileError, UnrulyWarning, warn
+from unruly.errors import InputError, ModelFileError, UnrulyWarning, warn
 from unruly.features.encoder import Encoder
 from unruly.features.registry import AllowedEncoders, encoder_from_bytes, encoder_to_bytes
 from unruly.files import (
@@ -135,6 +135,8 @@ class FeatureCache:
                 part.write_bytes(_encoder_bytes(done))
         except OSError as error:
             _warn(self._unusable(error.strerror))
+        except InputError as error:  # a folder is in the file's place
+            _warn(self._unusable(error.message))
         self.files.trim(self.limit, place, _dead)
         return done
 

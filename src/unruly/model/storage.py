@@ -43,7 +43,7 @@ from unruly.model.fitted import Fitted, Neighbourhood, TrainedLabels
 from unruly.model.saved_rules import AllowedRules, SavedRules
 from unruly.model.summary import FitSummary
 from unruly.prior import parse_prior
-from unruly.settings import SETTINGS
+from unruly.settings import SEED_BITS, SETTINGS
 from unruly.wording import near_file
 
 FORMAT = 7  # 7: the default has a temperature of its own
@@ -205,9 +205,24 @@ def _check_entries(place: Path, entries: list[zipfile.ZipInfo], size: int) -> No
 
 def _parsed(data: bytes, where: str) -> Any:
     try:
-        return json.loads(data)
+        value = json.loads(data, parse_constant=_no_number, parse_int=_whole)
+        if b"\\ud" in data.lower():
+            json.dumps(value, ensure_ascii=False).encode()  # refuses halves of characters
+        return value
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{where} is not JSON that unruly wrote: {error}") from None
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def _whole(digits: str) -> int:
+    """A whole number no larger than a seed may be."""
+    value = int(digits)
+    if value.bit_length() > SEED_BITS:
+        raise ValueError(f"{digits[:20]}... is too large")
+    return value
 
 
 def _not_whole(place: Path) -> ModelFileError:

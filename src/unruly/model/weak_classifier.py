@@ -33,6 +33,7 @@ from unruly.prior import parse_prior
 from unruly.progress import SILENT, Progress, usual_progress
 from unruly.rules.sources import Sources
 from unruly.settings import (
+    SEED_BITS,
     MethodSettings,
     changed,
     deep_parameters,
@@ -598,6 +599,10 @@ class WeakClassifier:
             if not whole or value < 0:
                 raise SettingsError(
                     f"{option} = {value!r}: must be a whole number, 0 or more", option=option
+                )
+            if int(value).bit_length() > SEED_BITS:
+                raise SettingsError(
+                    f"{option} is too large: it may have {SEED_BITS} bits", option=option
                 )
         return settings_for(self.method, self.settings)
 

@@ -33,6 +33,8 @@ _STRING = re.compile(
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}\n#]*")
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_DIGITS = re.compile(r"\d[\d_]*")
+_TOO_LARGE = "a whole number has at most 64 bits in TOML, this one has more: make it smaller"
 _AT_LINE = re.compile(r"^(?P<what>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)$")
 _NAMES: dict[type, str] = {
     str: "a text in quotes",
@@ -64,9 +66,20 @@ class Table:
         """
         try:
             values = tomllib.loads(text)
+            found, large = cls(file, values, lines_of(text)), _too_large(values)
         except tomllib.TOMLDecodeError as error:
             raise _syntax(file, text, str(error)) from None
-        return cls(file, values, lines_of(text))
+        except RecursionError:
+            raise ProjectError(
+                "lists or tables are too deep within each other: write them flatter",
+                where=Where(file),
+            ) from None
+        except ValueError:  # a number of more digits than Python reads
+            line = 1 + text[: max(_DIGITS.finditer(text), key=_length).start()].count("\n")
+            raise ProjectError(_TOO_LARGE, where=Where(file, line)) from None
+        if large is not None:
+            raise found.error(_TOO_LARGE, *large)
+        return found
 
     @classmethod
     def read(cls, path: Path) -> Table:
@@ -168,6 +181,25 @@ class Table:
 
     def _wrong(self, key: str, found: object, expected: type) -> ProjectError:
         return self.error(f"{key}: expected {_NAMES[expected]}, found {found_as(found)}", key)
+
+
+def _length(match: re.Match[str]) -> int:
+    return len(match[0])
+
+
+def _too_large(value: object, place: Place = ()) -> Place | None:
+    """Where a whole number is that has more than the 64 bits of TOML.
+
+    >>> _too_large({"task": {"prior": [0.5, 2**63]}})
+    ('task', 'prior', 1)
+    """
+    if isinstance(value, int):
+        return place if not -(2**63) <= value < 2**63 else None
+    inside: dict[str | int, object] = {}
+    if isinstance(value, dict | list):
+        inside = dict(value.items() if isinstance(value, dict) else enumerate(value))
+    found = (_too_large(part, (*place, step)) for step, part in inside.items())
+    return next((one for one in found if one is not None), None)
 
 
 def found_as(value: object) -> str:

@@ -3,7 +3,8 @@
 No pattern can hang a run, in either engine, and Ctrl-C works at once. The linear engine takes at most size × length steps,
 some 20 million a second: short texts are matched all at once, long ones in another process. Python's engine has a timeout of
 its own, which it checks too seldom (`a++b` takes half a minute for a million letters), so it matches long texts in another
-process as well. Where a source runs out of time on a document, the rule abstains, and the matcher counts the document.
+process as well. Where a source runs out of time or memory on a document, the rule abstains, and the matcher counts the
+document.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     import regex
 
 _EMPTY = pl.lit("")  # not null: polars also matches the bytes behind a null
+# Where Python's engine gives up on a text: `(?R)` needs more memory than it allows itself before its time is over.
+_GIVEN_UP = (TimeoutError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -190,7 +193,7 @@ class TimedPattern:
 
     def compute(self, frame: pl.DataFrame) -> pl.Series:
         """Null where the time was over."""
-        return self.compute_within(frame, np.full(frame.height, self.seconds))
+        return self.compute_within(frame, np.full(frame.height, float(self.seconds)))
 
     def compute_within(self, frame: pl.DataFrame, left: NDArray[np.float64]) -> pl.Series:
         """Null where the time was over."""
@@ -207,13 +210,13 @@ class TimedPattern:
         return pl.Series(self.name, found, dtype=pl.Boolean)
 
     def _occurs(self, text: str, seconds: float, process: TimedProcess) -> bool | None:
-        """None where the time was over."""
+        """None where the time was over, or the memory."""
         if len(text) > LONG:
             spans = process.find(self.pattern, self.ignore_case, text, seconds, most=1)
             return None if spans is None else bool(spans)
         try:
             return self.compiled().search(text, timeout=seconds) is not None
-        except TimeoutError:
+        except _GIVEN_UP:
             return None
 
     def spans(self, text: str, countdown: Countdown) -> tuple[Span, ...]:
@@ -226,7 +229,7 @@ class TimedPattern:
             with countdown.running():
                 found = self.compiled().finditer(text, timeout=countdown.left)
                 return tuple(match.span() for match in found)
-        except TimeoutError:
+        except _GIVEN_UP:
             return ()
 
 

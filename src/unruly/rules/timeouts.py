@@ -115,6 +115,8 @@ while count := sys.stdin.buffer.read(8):
         names = [each.meta.output_name() for each in expressions]
         frame.with_columns(expressions).select(names).write_ipc(answer)
         write(b'a' + answer.getvalue())
+    except MemoryError:
+        break  # no answer: it is given up
     except BaseException as error:
         write(b'e' + (str(error).splitlines() or [type(error).__name__])[0].encode())
 """
@@ -251,7 +253,7 @@ class Clocks:
 
     def of(self, source: str, seconds: float) -> NDArray[np.float64]:
         """(n,): the seconds that a source has left; it begins with `seconds`."""
-        own = self._sources.setdefault(source, np.full(len(self._all), seconds))
+        own = self._sources.setdefault(source, np.full(len(self._all), float(seconds)))
         return np.asarray(np.minimum(own, self._all))
 
     def spend(self, source: str, rows: int | slice, seconds: float | NDArray[np.float64]) -> None:

@@ -43,6 +43,8 @@ class Length:
     def __post_init__(self) -> None:
         if not self._bounds():
             raise RuleError(f"a length needs a bound: one or more of {', '.join(_BOUNDS)}")
+        if large := [key for key, bound in self._bounds().items() if bound >= 2**63]:
+            raise RuleError(f"{large[0]} is too large: no text is so long")
         for unit, low, high in (
             ("words", self.min_words, self.max_words),
             ("chars", self.min_chars, self.max_chars),

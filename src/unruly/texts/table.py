@@ -231,7 +231,8 @@ def _marked_encoding(start: bytes, name: str) -> Encoding:
         if 8 * min(even, odd) > max(even, odd):
             raise _binary(start, name)
         raise _wide("UTF-16LE" if odd > even else "UTF-16BE", name)
-    if even + odd and not is_utf8(start[:-3]):  # the last character may be cut
+    known = start.startswith(tuple(_BINARY))
+    if (known or even + odd) and not is_utf8(start[:-3]):  # the last character may be cut
         raise _binary(start, name)
     return Encoding.UTF_8
 
