@@ -144,6 +144,7 @@ def test_a_stated_share_far_below_the_votes_is_told() -> None:
         r"ham has votes on 4\d\.\d% of the documents, but its stated share is 10.0%", told
     )
     assert re.search(r"outweigh them: the predictions are ham 1\d\.\d%, spam 8\d\.\d%", told), told
+    assert "; if your shares are exact, say so" in told
     changed = re.search(r"Shares near these would change (\d+\.\d)%", told)
     assert changed is not None
     assert float(changed[1]) > 5, "to meet them, so many would have to change at least"
