@@ -132,12 +132,12 @@ def sentence(found: Finding, project: Path | None = None) -> str:
 
 
 def command(name: str, project: Path | None, options: str = "") -> str:
-    """A command of ours as it is typed, which names the project where one is given.
+    """A command of ours as it is typed, which names the project where it is known.
 
     >>> command("label", None, "--by contested"), command("vote", Path("my films"))
-    ('`unruly label --by contested`', "`unruly vote 'my films'`")
+    ('`unruly label PROJECT --by contested`', "`unruly vote 'my films'`")
     """
-    words = ["unruly", name, *([] if project is None else [quote(str(project))])]
+    words = ["unruly", name, "PROJECT" if project is None else quote(str(project))]
     return f"`{' '.join([*words, options] if options else words)}`"
 
 
@@ -475,8 +475,8 @@ def _balance(note: ClassBalance, project: Path | None) -> str:
     second = f"{other} shares would change {note.depends:.1%} of the predictions"
     if note.origin is BalanceOrigin.STATED and note.left_open != note.classes:
         away = _pulled_away(note)
-        second += f". {away} If you counted the shares" if away else "; if you counted the shares"
-        second += ", say that they are exact (exact = true, or exactly in --prior)"
+        second += f". {away} If your shares are exact" if away else "; if your shares are exact"
+        second += ", say so (exact = true, or exactly in --prior)"
     if note.origin is BalanceOrigin.ASSUMED:
         second += (
             ": state the shares (prior = [...] or --prior), or label 20 documents "

@@ -337,8 +337,8 @@ def test_gold_by_its_name_is_no_rule_and_fewer_than_asked_are_mentioned(
     done = unruly("suggest", planted, "-n", "99")
     assert done.code == 0, done.err
     assert "the column label holds true labels by its name, so no rule may read it" in done.out
-    assert "field label" not in done.out
-    assert "field" not in done.out.split("about your rules")[0].replace("no rule", "")
+    assert "column label:" not in done.out
+    assert "column " not in done.out.split("about your rules")[0].replace("the column label", "")
     shown = [line for line in done.out.splitlines() if "(into " in line]
     assert f"no more than {len(shown)}: nothing else goes with one class" in done.out
     assert "would change 1 label" not in done.out

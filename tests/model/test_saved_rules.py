@@ -248,6 +248,17 @@ def test_a_saved_model_knows_the_columns_of_training(dear: Sources, tmp_path: Pa
     assert "columns" not in SavedRules(Sources(CLASSES, [dear.sources[3]])).to_plain()
 
 
+def test_votes_know_the_columns_that_the_texts_alone_do_not_have(dear: Sources) -> None:
+    """Votes on a frame, and its column of texts: the same documents are predicted after they were fitted."""
+    votes = dear.vote(paid(OFFERS * 4))
+    for cast, texts in ((votes, OFFERS * 4), (votes[::2], (OFFERS * 4)[::2])):
+        model = quick(3).set_params(encoder={"name": "lsa", "dim": 4}, cache=False).fit(texts, cast)
+        assert model.rule_columns_ == ("amount",)
+        with pytest.warns(UserWarning, match="no column 'amount' in texts"):
+            assert len(model.predict(texts)) == len(texts)
+        assert len(model.predict(paid(texts))) == len(texts)
+
+
 def test_a_soft_source_that_must_abstain_has_no_probabilities(tmp_path: Path) -> None:
     (tmp_path / "rules.py").write_text(AMOUNTS)
     function = {"function": {"file": "rules.py", "name": "dear"}}

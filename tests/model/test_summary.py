@@ -145,6 +145,7 @@ def test_a_stated_share_far_below_the_votes_is_told() -> None:
     )
     away = r"speak against them: the model predicts ham on 1\d\.\d%, not 10\.0%; spam on 8\d\.\d%, not 90"
     assert re.search(away, told), told
+    assert "If your shares are exact, say so" in told
     changed = re.search(r"Similar shares would change (\d+\.\d)%", told)
     assert changed is not None
     assert float(changed[1]) > 5, "to meet them, so many would have to change at least"

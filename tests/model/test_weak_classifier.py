@@ -383,7 +383,7 @@ def test_clean_labels_by_name_by_number_and_by_id_are_the_same() -> None:
 @pytest.mark.parametrize(
     ("clean", "message"),
     [
-        (["c0"] * 19, "there are 19 for 20 documents"),
+        (["c0"] * 19, "there are 19 for 20 documents: give one for each, None where .*, or a map"),
         ({99: "c0"}, "there is no document with the id 99"),
         (["c7"] + [None] * 19, "clean labels, row 0: the label 'c7' is not a class"),
         (np.zeros((20, 2)), "not an array of shape"),
@@ -473,6 +473,26 @@ def test_ask_gives_ids_with_probabilities() -> None:
     known = {votes.ids[q.row]: int(truth[q.row]) for q in asked}
     assert not set(model.ask(10, labels=known).ids) & set(asked.ids)
     assert len(model.ask(5, "doubt", features, votes)) == 5
+    with pytest.raises(InputError, match="pass the documents as X=corpus, votes=votes"):
+        model.ask(5, features, votes)  # type: ignore[arg-type]
+
+
+def test_a_loaded_model_says_how_documents_are_passed(
+    model: WeakClassifier, tmp_path: Path
+) -> None:
+    model.save(tmp_path / "model.unruly")
+    loaded = unruly.load(tmp_path / "model.unruly")
+    for call in (loaded.ask, loaded.denoise):
+        with pytest.raises(InputError, match="pass them, X=corpus, votes=votes"):
+            call()
+
+
+def test_a_row_of_a_frame_that_lost_its_columns_is_not_one_document(model: WeakClassifier) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"text": ["click my channel"], "note": ["first"]})
+    with pytest.raises(InputError, match=r"one row of a frame, frame\.iloc\[\[0\]\]"):
+        model.explain(frame.iloc[0])
+    assert model.explain(frame.iloc[[0]]).label == model.predict(["click my channel"])[0]
 
 
 def test_labels_drawn_by_the_model_make_it_better() -> None:

@@ -654,6 +654,11 @@ def test_the_command_plans_asks_and_votes(
         out = str(tmp_path / "out.csv")
         assert run(["predict", str(tmp_path / "m.unruly"), str(more), "-q", "-o", out, *words]) == 0
         assert len(server.bodies) == requests
+    more.write_text("text\nplease subscribe soon\nplease subscribe later\n")
+    capsys.readouterr()
+    assert run(["predict", str(tmp_path / "m.unruly"), str(more), "-o", out]) == 0
+    assert "llm has not been asked about 1 of 2 documents: --ask asks\n" in capsys.readouterr().err
+    assert len(server.bodies) == 31
     project = Project.read(folder)
     project.write(tmp_path / "again.toml")
     assert Project.read(tmp_path / "again.toml") == project

@@ -47,6 +47,20 @@ def test_tests_on_columns(condition: Field, expected: list[bool]) -> None:
     assert fired(condition) == expected
 
 
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (Field("stars", low=4.0), "column stars: at least 4"),
+        (Field("stars", low=1.5, high=2), "column stars: at least 1.5 and at most 2"),
+        (Field("stars", equal=3), "column stars: 3"),
+        (Field("country", among=["DE", "FR", "US", "GB"]), "column country: DE, FR, US and 1 more"),
+        (Field("paid", equal=True), "column paid: true"),
+    ],
+)
+def test_the_reason_is_written_as_a_reader_would(condition: Field, expected: str) -> None:
+    assert condition.reason() == expected
+
+
 def test_a_wrong_column_is_named_with_a_suggestion() -> None:
     with pytest.raises(RuleError, match=r"source 'f', rule 1: .*'star'.*did you mean 'stars'"):
         fired(Field("star", equal=1))

@@ -9,7 +9,7 @@ import pytest
 
 import unruly
 from unruly.errors import RuleError
-from unruly.rules.function import Document, Function
+from unruly.rules.function import Document, Function, load_file
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source, source_from_plain, source_to_plain
 from unruly.rules.sources import Sources
@@ -99,6 +99,15 @@ def test_a_missing_file_and_a_link_to_itself(tmp_path: Path) -> None:
     (tmp_path / "loop.py").symlink_to(tmp_path / "loop.py")
     with pytest.raises(RuleError, match="leads back to itself"):
         source_from_plain(table("x", "loop.py"), CLASSES, tmp_path)
+
+
+def test_a_file_that_loads_its_own_functions_is_an_error_and_not_endless(tmp_path: Path) -> None:
+    path = tmp_path / "notebook.py"
+    again = "from unruly.rules.function import load_file\nfrom pathlib import Path\n"
+    path.write_text(f"{again}load_file(Path({str(path)!r}), 'digest')\n")
+    for _ in range(2):
+        with pytest.raises(RuleError, match="loads its own functions while it runs"):
+            load_file(path, "digest")
 
 
 def test_an_exception_is_an_error_with_rule_and_row() -> None:

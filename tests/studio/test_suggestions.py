@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 from tests.studio.conftest import client_of
 
+from unruly.findings import Conflict
 from unruly.model.critique import DisableSource
 from unruly.project.suggestions import read_refused
+from unruly.rules.matching import VoteCache
 from unruly.sentences import likely_gold_sentence
 from unruly.studio.app import Studio
+from unruly.studio.suggestions import _criticism
 from unruly.studio.workspace import Workspace
 
 
@@ -119,6 +122,32 @@ def test_the_critique_is_followed_or_declined_by_its_number(modelled: Studio, fo
         assert one.sentence
         for example in one.examples:
             assert "".join(p.text for p in example.pieces) in work.state.corpus.texts[example.row]
+
+
+OPPOSED = """
+[[source]]
+name = "one"
+rule = [{ label = "spam", pattern = "song" }, { label = "ham", pattern = "." }]
+
+[[source]]
+name = "two"
+rule = [{ label = "ham", pattern = "song" }, { label = "spam", pattern = "." }]
+"""
+
+
+@pytest.mark.parametrize(("label", "other"), [("spam", "ham"), ("ham", "spam")])
+def test_a_conflict_shows_documents_with_the_votes_that_it_names(
+    folder: Path, cache: VoteCache, label: str, other: str
+) -> None:
+    file = folder / "unruly.toml"
+    file.write_text(file.read_text() + OPPOSED)
+    state = Workspace(folder).state
+    songs = state.corpus.texts.str.contains("song").to_numpy()
+    of_label = songs if label == "spam" else ~songs
+    ids = tuple(str(one) for one in state.corpus.ids.to_numpy()[of_label][:3])
+    found = Conflict("one", "two", 73, 73, 73, label, other, int(of_label.sum()), False, ids)
+    shown = [example.row for example in _criticism(1, found, "", state).examples]
+    assert [str(state.corpus.ids[row]) for row in shown[:3]] == list(ids)
 
 
 def test_without_rules_or_before_looking(client: Any) -> None:

@@ -23,6 +23,7 @@ class Told:
     offset: int = 0
     given_up: tuple[GivenUp, ...] = ()
     lacking: tuple[ColumnLacking, ...] = ()
+    columns: tuple[str, ...] = ()
 
     def matches(self, row: int) -> tuple[Match, ...]:
         return (Match("a", 0, "ham", ((row + self.offset, 99),), self.matcher),)

@@ -249,6 +249,7 @@ def _show_written(written: Written, target: Path, missing: str, screen: Screen) 
             "skipped": len(written.skipped),
             "broken": [asdict(file) for file in written.broken],
             "given_up": [finding_to_plain(fact) for fact in written.given_up],
+            "unasked": [finding_to_plain(fact) for fact in written.unasked],
             "labels": written.labels,
             "columns": written.columns,
         }
@@ -256,6 +257,10 @@ def _show_written(written: Written, target: Path, missing: str, screen: Screen) 
     then = ": labelled by the class shares" if missing == "label" else ": left empty"
     for line in row_remarks(written.skipped, written.missing, then, written.broken):
         screen.remark(line)
+    for fact in written.unasked:
+        screen.remark(
+            f"{fact.source} has not been asked about {fact.documents:,} of {plural(fact.of, 'document')}: --ask asks"
+        )
     name = "standard output" if target == STREAM else str(target)
     labels = counted(written.labels, written.labels.values())
     screen.remark(f"{name}: {plural(written.documents, 'document')}: {labels}")

@@ -129,7 +129,7 @@ def fit(
 
 def _carried(rules: SavedRules, request: FitRequest) -> SavedRules:
     """The rules as the model carries them."""
-    return rules.within(request.encoder).trained_on(request.documents.corpus)
+    return rules.within(request.encoder).trained_on(request.documents.corpus, request.votes)
 
 
 def _summary(

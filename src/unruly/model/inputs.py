@@ -74,7 +74,10 @@ class Documents:
             given = given[None, :]
         documents = cls.of(given, text)
         if documents.n != 1:
-            raise InputError(f"explain takes one document at a time, not {documents.n}")
+            raise InputError(
+                f"explain takes one document at a time, not {documents.n}: a text, or one row of a frame, "
+                "frame.iloc[[0]]"
+            )
         return documents
 
     @property

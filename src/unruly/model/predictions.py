@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from unruly.errors import InputError, SettingsError, Where
 from unruly.features.encoder import thread_count
 from unruly.files import check_no_folder, check_not_input
-from unruly.findings import DocumentsGivenUp
+from unruly.findings import DocumentsGivenUp, DocumentsUnasked
 from unruly.html import html_table
 from unruly.learner import Decider, Heads
 from unruly.progress import SILENT, Progress, stage
@@ -255,6 +255,9 @@ class Written:
     text: str = ""  # the column that was read as the text
     given_up: tuple[DocumentsGivenUp, ...] = ()  # where rules took too long, and so abstain
     broken: tuple[BrokenFile, ...] = ()  # files of a folder that were left out
+    unasked: tuple[
+        DocumentsUnasked, ...
+    ] = ()  # language models that were not asked about some documents
 
 
 def predict_file(
@@ -337,7 +340,9 @@ def predict_stream(
         if empty and corpus.missing is not None:
             columns = columns.select(pl.when(pl.Series(~corpus.missing)).then(pl.all()))
         labels = dict(columns["label"].drop_nulls().value_counts().iter_rows())
-        tally = _Tally(labels, int(answers.votes.covered.sum()), given_up(answers.votes))
+        votes = answers.votes
+        unasked = {source: int(open_.sum()) for source, open_ in votes.unasked.items()}
+        tally = _Tally(labels, int(votes.covered.sum()), given_up(votes), unasked)
         return columns.rename(names), tally
 
     writer = RowWriter(stream, target, schema, defuse=defuse, form=form)
@@ -355,6 +360,9 @@ def predict_stream(
             slow[fact.source, fact.rule] = replace(fact, documents=documents)
     facts = tuple(slow.values())
     warn_given_up(facts)
+    unasked = Counter[str]()
+    for tally in done.made:
+        unasked.update(tally.unasked)
     return Written(
         path=target if isinstance(target, Path) else None,
         documents=done.documents,
@@ -366,6 +374,9 @@ def predict_stream(
         text=stream.layout.text,
         given_up=facts,
         broken=done.broken,
+        unasked=tuple(
+            DocumentsUnasked(source, n, done.documents) for source, n in unasked.items() if n
+        ),
     )
 
 
@@ -376,6 +387,7 @@ class _Tally:
     labels: dict[str, int]
     covered: int
     given_up: tuple[DocumentsGivenUp, ...]
+    unasked: Mapping[str, int]
 
 
 def _bounded(stream: CorpusStream, width: int) -> CorpusStream:

@@ -251,14 +251,21 @@ class SavedRules:
             return self
         return replace(self, sources=self._with(lambda when: _with_encoder(when, encoder)))
 
-    def trained_on(self, corpus: Corpus | None) -> SavedRules:
-        """The same rules, which know what columns the training documents had, where functions may read them."""
-        if corpus is None or not any(
-            isinstance(one, Function) for _, one in _conditions(self.sources)
-        ):
+    def trained_on(self, corpus: Corpus | None, votes: Votes | None = None) -> SavedRules:
+        """The same rules, which know what columns the training documents had, where functions may read them.
+
+        The votes may have been cast on more columns than the documents have that are fitted: on a frame, of which the
+        column of texts is learnt from.
+        """
+        if not any(isinstance(one, Function) for _, one in _conditions(self.sources)):
             return self
-        others = (column for column in corpus.columns.columns if column not in ALWAYS)
-        return replace(self, columns=tuple(others))
+        made = None if votes is None else votes.provenance
+        known = (
+            *(() if corpus is None else corpus.columns.columns),
+            *(() if made is None else made.columns),
+        )
+        others = (column for column in known if column not in ALWAYS)
+        return replace(self, columns=tuple(dict.fromkeys(others)))
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -328,6 +328,10 @@ class WeakClassifier:
         """
         from unruly.labelling.sampling import ask
 
+        if not isinstance(by, str):  # before any text is encoded
+            raise InputError(
+                'by says how documents are drawn, as in by="balance": pass the documents as X=corpus, votes=votes'
+            )
         fitted, seen = self.fitted, self._inputs(X, votes)
         proba = seen.heads(fitted.learner, fitted.shares).combined
         answered = None if labels is None else _labelled(labels, seen.votes).answered
@@ -582,7 +586,7 @@ class WeakClassifier:
             return fitted.inputs(fitted.documents(X), votes, self._cache(), progress)
         if self._training is None:
             raise InputError(
-                "a loaded model no longer has its training documents: pass them, as in denoise(corpus, votes)"
+                "a loaded model no longer has its training documents: pass them, X=corpus, votes=votes"
             )
         if votes is None:
             return self._training

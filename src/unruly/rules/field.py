@@ -36,6 +36,7 @@ from unruly.rules.timeouts import SMALL, Countdown
 from unruly.texts.columns import Layout
 from unruly.texts.corpus import BATCH_ROWS, Corpus
 from unruly.texts.table import open_table
+from unruly.wording import listed
 
 Part = Literal["between", "before", "after", "around", "left1", "left2", "right1", "right2"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -288,7 +289,10 @@ class Field:
         return test.fill_null(False)
 
     def reason(self) -> str:
-        return f"field {self.column}: " + ", ".join(f"{k} {v}" for k, v in self._tests().items())
+        values = (self.equal,) if self.equal is not None else self.among or ()
+        bounds = (("at least", self.low), ("at most", self.high))
+        told = " and ".join(f"{name} {_shown(one)}" for name, one in bounds if one is not None)
+        return f"column {self.column}: {told or listed(map(_shown, values), most=3)}"
 
     def _tests(self) -> dict[str, Plain]:
         tests: dict[str, Plain] = {}
@@ -348,6 +352,17 @@ def _value(value: object, place: Place) -> Value:
     if not isinstance(value, str | int | float | bool):
         raise place.error(f"expected a text, a number, true or false, found {shown(value)}")
     return value
+
+
+def _shown(value: Value) -> str:
+    """A value as a reader writes it: a bound of 2 is 2, though it is a float.
+
+    >>> _shown(2.0), _shown(0.25), _shown("DE"), _shown(True)
+    ('2', '0.25', 'DE', 'true')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _equals(column: pl.Expr, value: Value) -> pl.Expr:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import get_ident
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar, overload
 
@@ -460,11 +461,23 @@ def load_file(path: Path, digest: str) -> tuple[ModuleType, FunctionFiles]:
     return files.run(path, digest), files
 
 
+@functools.cache
+def _running() -> set[tuple[int, Path]]:
+    """The function files that are being run now, each in its thread."""
+    return set()
+
+
 def _run(path: Path, digest: str) -> ModuleType:
     name = f"{_MODULE}{digest[:16]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise RuleError(f"{path}: not a Python file: its name must end in .py")
+    here = (get_ident(), path)
+    if here in _running():
+        raise RuleError(
+            f"{path} loads its own functions while it runs, without end: put them into a file of their own"
+        )
+    _running().add(here)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # data classes in the file look themselves up there
     try:
@@ -473,6 +486,8 @@ def _run(path: Path, digest: str) -> ModuleType:
         del sys.modules[name]
         line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
         raise RuleError(f"{path}{line}: cannot be run: {type(error).__name__}: {error}") from error
+    finally:
+        _running().discard(here)
     return module
 
 

@@ -627,6 +627,11 @@ class Evidence:
         sources = plural(len(self.matcher.sources), "source")
         return f"Evidence({sources}, {plural(len(self.corpus), 'document')})"
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the documents, beside the text."""
+        return tuple(self.corpus.columns.columns)
+
     def of_sources(self, names: Sequence[str]) -> Evidence:
         """The same for some of the sources only, in this order."""
         own = {source.name: source for source in self.matcher.sources}

@@ -261,9 +261,12 @@ def _about(critique: Critique, state: State) -> _About:
             mine, theirs = state.votes_of(source), state.votes_of(other)
             same = mine.voted & ~mine.differs(theirs)
             return _About((source, other), same, mine.voted & ~same)
-        case Conflict(source=source, other=other):
+        case Conflict(source=source, other=other, label=label, other_label=other_label):
             mine, theirs = state.votes_of(source), state.votes_of(other)
-            torn = mine.voted & theirs.voted & mine.differs(theirs)
+            one, two = (state.classes.index(name) for name in (label, other_label))
+            torn = (
+                mine.differs(theirs) & (mine.first == one) & (theirs.first == two)
+            )  # as it is told
             link = Filter(source=source, covered="conflict").query()
             return _About((source, other), None, torn, link)
         case UncoveredClass(label=label):

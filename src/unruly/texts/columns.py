@@ -267,7 +267,10 @@ def label_numbers(
         given if isinstance(given, pl.Series) else pl.Series(_values(given, what), strict=False)
     )
     if len(values) != n:
-        raise InputError(f"{what}: there are {len(values):,} for {plural(n, 'document')}")
+        raise InputError(
+            f"{what}: there are {len(values):,} for {plural(n, 'document')}: give one for each, None where it is "
+            "not known, or a map from ids"
+        )
     numbers = gold_numbers(values, classes, lambda row: Where(what, row=row)).astype(np.int64)
     warn_if_counted_from_one(values, numbers, classes, what)
     return numbers

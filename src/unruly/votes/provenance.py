@@ -58,6 +58,10 @@ class Provenance(Protocol):
         """The rules that made them."""
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the documents that they were made on, beside the text."""
+
+    @property
     def given_up(self) -> tuple[GivenUp, ...]:
         """Where rules took too long."""
 
@@ -111,6 +115,11 @@ class PickedRows:
     def matcher(self) -> object:
         """The rules that made the votes."""
         return self.parts[0].matcher
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the documents that the votes were made on, beside the text."""
+        return tuple(dict.fromkeys(column for part in self.parts for column in part.columns))
 
     @property
     def given_up(self) -> tuple[GivenUp, ...]:
