@@ -282,7 +282,7 @@ def test_training_documents_are_no_longer_there_to_denoise(
 ) -> None:
     model.save(tmp_path / "spam.unruly")
     again = unruly.load(tmp_path / "spam.unruly")
-    with pytest.raises(InputError, match=r"denoise\(corpus, votes\)"):
+    with pytest.raises(InputError, match=r"pass them, X=corpus, votes=votes"):
         again.denoise()
     np.testing.assert_array_equal(again.denoise(X=corpus), model.denoise())
 
