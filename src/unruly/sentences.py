@@ -501,7 +501,9 @@ def _pulled_away(note: ClassBalance) -> str:
         and max(odds(predicted), odds(share)) > _FAR * min(odds(predicted), odds(share))
     ]
     return (
-        f"Votes and texts speak against them: the model predicts {'; '.join(away)}." if away else ""
+        f"Votes and texts speak against the stated shares: the model predicts {'; '.join(away)}."
+        if away
+        else ""
     )
 
 

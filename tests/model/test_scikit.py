@@ -200,6 +200,29 @@ def test_a_matrix_in_which_nobody_abstains_is_warned_of() -> None:
         quick(5).fit(data.features, Votes.from_array(shifted))  # it is said: a class
 
 
+def test_votes_in_a_frame() -> None:
+    """Names could be written to a frame, and no frame of names, or with missing values, was read."""
+    data = planted(n=60)
+    expected = quick(5).fit(data.features, data.votes).predict_proba(data.features)
+    numbers = pd.DataFrame(data.matrix)
+    for frame, classes in (
+        (data.votes.to_pandas(), ["c0", "c1"]),
+        (data.votes.to_frame(), ["c0", "c1"]),
+        (numbers.where(numbers >= 0), [0, 1]),
+        (numbers.astype("Int64").where(numbers >= 0), [0, 1]),
+        (data.votes.to_pandas().astype("category"), ["c0", "c1"]),
+    ):
+        model = quick(5).fit(data.features, frame)
+        assert model.classes_.tolist() == classes
+        np.testing.assert_array_equal(model.predict_proba(data.features), expected)
+        part = frame[:3] if isinstance(frame, pl.DataFrame) else frame.iloc[:3]
+        heads = model.predictions(data.features[:3], part)
+        assert heads.votes.matrix.tolist() == data.matrix[:3].tolist()
+    gold = pd.DataFrame({"truth": [f"c{g}" for g in data.gold]})
+    with pytest.raises(InputError, match="are these true labels"):
+        quick(5).fit(data.features, gold)
+
+
 def test_gold_that_seems_to_count_from_one_is_warned_of() -> None:
     data = planted(n=80, m=4)
     model = quick(5).fit(data.features, data.votes)

@@ -143,7 +143,7 @@ def test_a_stated_share_far_below_the_votes_is_told() -> None:
     assert re.search(
         r"ham has votes on 4\d\.\d% of the documents, but its stated share is 10.0%", told
     )
-    away = r"speak against them: the model predicts ham on 1\d\.\d%, not 10\.0%; spam on 8\d\.\d%, not 90"
+    away = r"speak against the stated shares: the model predicts ham on 1\d\.\d%, not 10\.0%; spam on 8\d\.\d%, not 90"
     assert re.search(away, told), told
     assert "If your shares are exact, say so" in told
     changed = re.search(r"Similar shares would change (\d+\.\d)%", told)

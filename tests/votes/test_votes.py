@@ -300,3 +300,20 @@ def test_abstentions_may_be_any_number_that_is_no_class() -> None:
     for number in (1, 2):
         with pytest.raises(InputError, match=f"{number} cannot mean abstain"):
             votes.to_array(abstain=number)
+
+
+def test_a_frame_keeps_ids_sources_and_classes() -> None:
+    ids = ["d1", "d2", "d3"]
+    votes = Votes.from_array([[0, -1], [1, 1], [-1, 0]], classes=["ham", "spam"], ids=ids)
+    for frame in (votes.to_frame(), votes.to_frame().lazy(), votes.to_pandas()):
+        again = Votes.from_array(frame)
+        assert again.matrix.tolist() == votes.matrix.tolist()
+        assert (again.sources, again.classes) == (votes.sources, votes.classes)
+        assert again.ids.to_list() == ids
+    turned = Votes.from_array(votes.to_frame(), classes=["spam", "ham"], sources=["a", "b"])
+    assert (turned.matrix.tolist(), turned.sources) == ([[1, -1], [0, 0], [-1, 1]], ("a", "b"))
+    with pytest.raises(InputError, match=r"the frame of votes, row 1: the label 'spma' is"):
+        Votes.from_array(pl.DataFrame({"a": ["ham", "spma"]}), classes=["ham", "spam"])
+    with pytest.raises(InputError, match="no column of votes beside the ids"):
+        Votes.from_array(pl.DataFrame({"id": ids}))
+    assert Votes.from_array(pl.LazyFrame({"a": [0, 1]})).matrix.tolist() == [[0], [1]]

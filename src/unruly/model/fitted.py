@@ -35,7 +35,7 @@ from unruly.settings import MethodSettings
 from unruly.texts.columns import UNKNOWN, remembered
 from unruly.texts.columns import without_text as blank
 from unruly.texts.corpus import Corpus, digest_numbers, text_digests
-from unruly.votes.votes import Votes
+from unruly.votes.votes import Votes, is_table
 from unruly.wording import shortened
 
 if TYPE_CHECKING:
@@ -171,6 +171,8 @@ class Fitted:
         """Votes on new documents, with the model's names when only a matrix is given."""
         if votes is None or isinstance(votes, Votes):
             return votes
+        if is_table(votes):
+            return Votes.from_array(votes, classes=self.classes)  # type: ignore[arg-type]
         array = np.asarray(votes)
         if array.ndim == 1 and documents.n == 1:
             array = array[None, :]

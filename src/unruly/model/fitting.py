@@ -265,9 +265,10 @@ def cast_votes(
         cast, numbered = votes_of(votes, documents.ids)
         if rules is not None:
             cast = aligned(cast, tuple(rules.sources.classes), rules.sources.names)
-        elif numbered:
+        elif not isinstance(votes, Votes):
             refuse_true_labels(cast)
-            warn_of_zeros(cast)
+            if numbered:
+                warn_of_zeros(cast)
         return cast, numbered and rules is None
     if rules is None or documents.corpus is None:
         raise InputError("fit needs votes: a Votes, a matrix, or texts with sources=")

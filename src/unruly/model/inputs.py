@@ -15,7 +15,7 @@ from unruly.features.encoder import Features
 from unruly.rules.source import Source
 from unruly.texts.columns import CORPUS_OF, label_numbers, text_named_by
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import ABSTAIN, Votes
+from unruly.votes.votes import ABSTAIN, Votes, is_table
 from unruly.wording import plural
 
 Labels = ArrayLike | Sequence[Any] | Mapping[Any, Any] | pl.Series
@@ -168,6 +168,9 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
     """The votes, and whether classes go by number because only a matrix was given."""
     if isinstance(given, Votes):
         return given, False
+    if is_table(given):
+        votes = Votes.from_array(given)  # type: ignore[arg-type]
+        return votes, votes.classes == tuple(str(c) for c in range(votes.m))
     try:
         array = np.asarray(given)
     except ValueError:
@@ -202,7 +205,7 @@ def votes_of(given: object, ids: pl.Series | None = None) -> tuple[Votes, bool]:
 
 
 def refuse_true_labels(votes: Votes) -> None:
-    """Ask about a bare matrix that gives each document one class without a contradiction: true labels, most likely.
+    """Ask about a bare matrix or frame that gives each document one class without a contradiction: true labels, most likely.
 
     Learnt from as votes, they would be gold that the ledger does not know of. A `Votes` is taken at its word.
     """

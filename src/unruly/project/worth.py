@@ -295,14 +295,15 @@ def _check_halves(labels: int) -> None:
 
 
 def _check(gold: Labels, labels: Labels) -> None:
-    if len(labels) < FEWEST or len(np.unique(labels)) < 2:
+    classes = len(np.unique(labels))
+    if len(labels) < FEWEST or classes < 2:
         raise InputError(
-            f"{plural(len(labels), 'gold label')} of {plural(len(np.unique(labels)), 'class', 'classes')} to train on are too few to compare with: "
-            f"at least {FEWEST} of two classes are needed"
+            f"too few gold labels to compare with: {len(labels)} to train on, of {plural(classes, 'class', 'classes')}; "
+            f"at least {FEWEST}, of two classes, are needed"
         )
     if len(gold) < FEWEST:
         raise InputError(
-            f"{plural(len(gold), 'document')} with gold labels are too few to score on: at least {FEWEST} are needed"
+            f"too few gold labels to score on: {plural(len(gold), 'document')}; at least {FEWEST} are needed"
         )
 
 

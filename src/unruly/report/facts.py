@@ -298,22 +298,11 @@ def _all_facts(
     progress: Progress,
 ) -> Facts:
     by_hand = labels.numbers if labels is not None and labels.labels else None
-    gold, rules, sources = held_out.gold, fitted.rule_sources, figures.sources
+    gold, texts = held_out.gold, seen.corpus.texts.to_list()
     noisy = seen if seen.gold is not None else held_out
-    texts = seen.corpus.texts.to_list()
     added = removals(held_out.votes, gold, fitted.commonest)
     progress.advance(1)
-    critique = critique_rules(
-        seen.votes,
-        VoteJudge.of(seen.heads.combined, seen.votes, fitted.learner, fitted.summary),
-        texts=texts,
-        rules=rules,
-        labels=by_hand,
-        scored=seen.gold,
-        measured={s.name: s.measured for s in sources if s.is_measured and s.measured is not None},
-        adds={r.source: r.adds for r in added if r.adds is not None},
-        shares=_shares(gold, fitted.classes),
-    )
+    critique = _critique(fitted, seen, gold, figures.sources, added, by_hand)
     progress.advance(1)
     suggestions = _clear(
         suggest_rules(
@@ -321,7 +310,7 @@ def _all_facts(
             seen.votes,
             seen.heads.combined,
             n=SUGGESTIONS,
-            rules=rules,
+            rules=fitted.rule_sources,
             labels=by_hand,
             scored=seen.gold,
             progress=progress,
@@ -352,7 +341,29 @@ def _all_facts(
         shown=documents_to_show(texts, seen.votes, seen.heads, seen.gold),
         critique=critique,
         suggestions=suggestions,
-        rules_known=rules is not None,
+        rules_known=fitted.rule_sources is not None,
+    )
+
+
+def _critique(
+    fitted: Fitted,
+    seen: Answers,
+    gold: NDArray[np.int64] | None,
+    sources: Sequence[SourceFacts],
+    added: Sequence[Removal],
+    labels: NDArray[np.int64] | None,
+) -> tuple[Critique, ...]:
+    """What is wrong with the rules, by all that the page knows: gold of the scored documents, and labels by hand."""
+    return critique_rules(
+        seen.votes,
+        VoteJudge.of(seen.heads.combined, seen.votes, fitted.learner, fitted.summary),
+        texts=seen.corpus.texts.to_list(),
+        rules=fitted.rule_sources,
+        labels=labels,
+        scored=seen.gold,
+        measured={s.name: s.measured for s in sources if s.is_measured and s.measured is not None},
+        adds={r.source: r.adds for r in added if r.adds is not None},
+        shares=_shares(gold, fitted.classes),
     )
 
 

@@ -88,13 +88,52 @@ def read_votes(path: Path, classes: Sequence[str] | None = None) -> Votes:
     layout = Layout(text=sources[0], id=ID, spelt=frozenset(sources))
     frame = pl.concat(rows.frame for rows in table.batches(layout, 1 << 20))
     ids = checked_ids(frame[ID], table.where) if ID in frame else unique_ids(None, frame.height)
-    _refuse_partial(frame.select(sources), classes or (), table.where)
-    known = tuple(classes) if classes is not None else _classes(frame.select(sources), path)
-    columns = [gold_numbers(frame[source], known, table.where) for source in sources]
+    return _from_columns(frame.select(sources), ids, classes, str(path), table.where)
+
+
+def votes_from_frame(
+    table: Any, classes: Sequence[str] | None, ids: Sequence[object] | pl.Series | None
+) -> Votes:
+    """Votes from a pandas or polars frame, as `Votes.to_pandas` and `to_frame` give them.
+
+    A column for each source, of class names or numbers, missing where it abstains. The ids are given, or in a column or
+    an index called id.
+    """
+    if isinstance(table, pl.DataFrame):
+        frame = table
+    else:
+        known = table.astype(object).where(table.notna(), None)
+        columns = [known.iloc[:, j].tolist() for j in range(known.shape[1])]
+        names = [str(name) for name in known.columns]
+        series = zip(names, columns, strict=True)
+        frame = pl.DataFrame([pl.Series(n, values, strict=False) for n, values in series])
+        if ids is None and table.index.name == ID:
+            ids = table.index.tolist()
+    if ID in frame:
+        ids = frame[ID] if ids is None else ids
+        frame = frame.drop(ID)
+    if not frame.width:
+        raise InputError("there is no column of votes beside the ids")
+    name = "the frame of votes"
+    numbers = unique_ids(ids, frame.height)
+    return _from_columns(frame, numbers, classes, name, lambda row: Where(name, row=row))
+
+
+def _from_columns(
+    frame: pl.DataFrame,
+    ids: pl.Series,
+    classes: Sequence[str] | None,
+    name: str,
+    where: Callable[[int], Where],
+) -> Votes:
+    """Votes from columns of class names or numbers, empty where a source abstains."""
+    _refuse_partial(frame, classes or (), where)
+    known = tuple(classes) if classes is not None else _classes(frame, name)
+    columns = [gold_numbers(column, known, where) for column in frame.iter_columns()]
     matrix = np.stack(columns, axis=1).astype(np.int8)
-    values = pl.concat(frame[source].unique().cast(pl.String) for source in sources)
-    warn_if_counted_from_one(values, matrix.ravel(), known, str(path))
-    return Votes(matrix, tuple(sources), known, ids)
+    values = pl.concat(column.unique().cast(pl.String) for column in frame.iter_columns())
+    warn_if_counted_from_one(values, matrix.ravel(), known, name)
+    return Votes(matrix, tuple(frame.columns), known, ids)
 
 
 def named_frame(votes: Votes) -> pl.DataFrame:
@@ -160,9 +199,9 @@ def _refuse_partial(
                 )
 
 
-def _classes(frame: pl.DataFrame, path: Path) -> tuple[str, ...]:
+def _classes(frame: pl.DataFrame, name: str) -> tuple[str, ...]:
     columns = [column.cast(pl.String) for column in frame.iter_columns()]
-    return classes_of(pl.concat([column.unique().alias("label") for column in columns]), str(path))
+    return classes_of(pl.concat([column.unique().alias("label") for column in columns]), name)
 
 
 def write_parquet(votes: Votes, path: Path) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from unruly.errors import InputError, need
 from unruly.html import html_table
 from unruly.texts.columns import MOST_CLASSES as MOST_CLASSES
-from unruly.texts.corpus import is_all, picked_rows, row_numbers, split_index
+from unruly.texts.corpus import is_all, kind_of, picked_rows, row_numbers, split_index
 from unruly.votes.provenance import Match, PickedRows, Provenance
 from unruly.wording import index_of, plural
 
@@ -125,7 +125,7 @@ class Votes:
     @classmethod
     def from_array(
         cls,
-        array: ArrayLike,
+        array: ArrayLike | pl.DataFrame | pl.LazyFrame,
         *,
         classes: Sequence[str] | None = None,
         sources: Sequence[str] | None = None,
@@ -134,7 +134,8 @@ class Votes:
     ) -> Votes:
         """Votes from any integer matrix; `abstain` is the value that means no vote.
 
-        The columns of a pandas or polars frame name the sources.
+        The columns of a pandas or polars frame name the sources. It may hold class names, as `to_pandas` and `to_frame`
+        give them, and miss values where a source abstains; classes that are not listed are then sorted.
 
         Class numbers are taken as they are when `abstain` is -1; with `abstain=0` (FlyingSquid,
         MeTaL, Alfred), classes are numbered from 1 in the input and from 0 afterwards.
@@ -142,6 +143,13 @@ class Votes:
         >>> Votes.from_array([[1, 0], [2, 2]], abstain=0).matrix.tolist()
         [[0, -1], [1, 1]]
         """
+        if isinstance(array, pl.LazyFrame):
+            array = array.collect()
+        if abstain == ABSTAIN and is_table(array):
+            from unruly.votes.files import votes_from_frame
+
+            votes = votes_from_frame(array, classes, ids)
+            return votes if sources is None else replace(votes, sources=tuple(sources))
         matrix = class_numbers(array, abstain)
         high = int(matrix.max(initial=ABSTAIN))
         if classes is None and high == 0:
@@ -523,7 +531,19 @@ def one_of(names: Iterable[str]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def class_numbers(array: ArrayLike, abstain: int = ABSTAIN) -> NDArray[np.int8]:
+def is_table(given: object) -> bool:
+    """Whether it is a frame in which classes go by name, or votes are missing; else it is a matrix of numbers.
+
+    >>> is_table(pl.DataFrame({"a": ["ham", None]})), is_table(pl.DataFrame({"a": [0, -1]}))
+    (True, False)
+    """
+    if kind_of(given) not in ("pandas", "polars"):
+        return False
+    raw = np.asarray(given.collect() if isinstance(given, pl.LazyFrame) else given)
+    return raw.dtype.kind not in "iufb" or (raw.dtype.kind == "f" and bool(np.isnan(raw).any()))
+
+
+def class_numbers(array: ArrayLike | pl.DataFrame, abstain: int = ABSTAIN) -> NDArray[np.int8]:
     """(n, k): the matrix, checked; with `abstain=0`, classes are numbered from 1 in the input.
 
     >>> class_numbers([[1, 0], [2, 2]], abstain=0)
