@@ -125,7 +125,7 @@ def test_class_shares_are_stated_changed_and_taken_back(studio: Studio, folder: 
         client.post("/undo", headers={"x-part": "1"})
         assert file.read_text() == before
         studio.workspace.edit(
-            "numbers", before.replace('# prior = "spam is about 2 in 5"', "prior = [3, 1]")
+            "numbers", before.replace('prior = "spam is about 2 in 5"', "prior = [3, 1]")
         )
         assert 'value="0.75, 0.25"' in client.get("/train").text
 
@@ -299,7 +299,7 @@ def test_other_classes_put_the_model_away_and_undo_brings_it_back(
     modelled: Studio, folder: Path
 ) -> None:
     file, trainer = folder / "unruly.toml", modelled.trainer
-    file.write_text(file.read_text().replace('"spam"', '"junk"'))
+    file.write_text(file.read_text().replace('"spam', '"junk'))  # in the stated shares as well
     with client_of(modelled) as client:
         client.post("/outside")
         trainer.wait(60)
