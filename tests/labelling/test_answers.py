@@ -94,7 +94,7 @@ def test_each_kind_of_problem_is_one_line() -> None:
         "labels.csv: 2 labels set aside: their documents are not in the data (7, 8)",
         "labels.csv: 1 label set aside: not a class of the project (eggs)",
         "labels.csv: 1 document set aside until annotators agree (0: ada spam, unnamed ham); "
-        "`unruly label --by contested` asks again",
+        "`unruly label PROJECT --by contested` asks again",
     ]
     plain = problems_to_plain(problems, "labels.csv")
     assert {one["kind"] for one in plain} == {

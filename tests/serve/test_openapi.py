@@ -103,6 +103,14 @@ def test_every_command_of_the_page_is_answered(server: Running) -> None:
         assert answer.status == 200, (path, answer.body)
 
 
+def test_a_command_can_be_copied_without_its_answer(server: Running) -> None:
+    page = html.unescape(server.get("/docs").body.decode())
+    blocks = re.findall(r"<pre>(.*?)</pre>", page, re.S)
+    assert len(blocks) >= 7
+    assert all(block.startswith("curl -s ") and "\n" not in block for block in blocks)
+    assert page.count('<pre class="answer">') >= 4
+
+
 def test_one_text_is_shown_with_all_classes() -> None:
     found = openapi.document(SETTINGS, Shown(("a", "b"), ("links", "b")), "0" * 64)
     post = found["paths"]["/predict"]["post"]

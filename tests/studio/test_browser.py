@@ -733,3 +733,21 @@ def test_long_names_of_many_classes_fit_a_phone(
         assert wide <= 390, path
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert complaints(browser, studio.base) == ([], [])
+
+
+def test_a_phone_shows_the_actions_of_a_rule_in_a_line_and_the_shares_whole(
+    browser: Any, furnished: Served
+) -> None:
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True},
+    )
+    visit(browser, furnished, "/rules")
+    lines = browser.execute_script(
+        "return [...document.querySelectorAll('.stacks .acts')].map((acts) => new Set("
+        "[...acts.querySelectorAll('button')].map((one) => Math.round(one.getBoundingClientRect().bottom))).size)"
+    )
+    assert set(lines) == {1}
+    visit(browser, furnished, "/train")
+    assert css(browser, "input[name=prior]").size["width"] > 300
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -104,7 +104,10 @@ def _asked(columns: Sequence[str]) -> dict[str, Schema]:
             "summary": "Hugging Face: many, the likeliest class of each",
             "value": {"inputs": [_TEXT, "another text"], "parameters": {TOP_K: 1}},
         },
-        "own": {"summary": "ours: who voted and which head decided", "value": {"texts": [_TEXT]}},
+        "own": {
+            "summary": "unruly: which sources voted, and what decided",
+            "value": {"texts": [_TEXT]},
+        },
     }
     if columns:
         found["documents"] = {
@@ -328,6 +331,7 @@ h2{margin:2rem 0 .3rem;font-size:1.1rem}code,pre,textarea{font:14px/1.45 ui-mono
 pre{background:#f4f4f2;padding:.7rem;overflow-x:auto;border-radius:4px;white-space:pre-wrap}
 textarea,input{width:100%;box-sizing:border-box}textarea{height:5rem}label{display:block;margin:.5rem 0 .2rem}
 pre:empty{display:none}
+pre.answer{margin-top:-.7rem;background:none;padding-top:0}button{font:inherit;padding:.3rem .9rem}
 .way{display:inline-block;min-width:3.2rem;font-weight:600}
 @media(prefers-color-scheme:dark){body{color:#ddd;background:#191919}pre{background:#262626}}
 """
@@ -395,10 +399,11 @@ def _examples(url: str, way: Mapping[str, Any]) -> Iterator[str]:
         body = json.dumps(example["value"], ensure_ascii=False)
         if "summary" in example:
             yield f"<p>{escape(example['summary'])}</p>"
-        lines = [f"curl -s {url} -d '{body}'"]
+        command = f"curl -s {url} -d '{body}'"
+        yield f"<pre>{escape(command)}</pre>"
         if name in answered:
-            lines.append(json.dumps(answered[name]["value"], ensure_ascii=False))
-        yield f"<pre>{escape(chr(10).join(lines))}</pre>"
+            answer = json.dumps(answered[name]["value"], ensure_ascii=False)
+            yield f'<pre class="answer">{escape(answer)}</pre>'
 
 
 def _values(content: Mapping[str, Any]) -> Mapping[str, Any]:
