@@ -27,7 +27,7 @@ from unruly.denoising.denoised import DenoisedModel
 from unruly.denoising.fit import denoise
 from unruly.model.evaluation import calibration_error
 from unruly.settings import Settings
-from unruly.statistics import softmax
+from unruly.statistics import Float64, softmax
 
 STATES = ("nothing", "rough", "exact", "20", "50")
 CHOICES = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
@@ -96,8 +96,10 @@ def figures(model: DenoisedModel, test: Case) -> Figures:
     rng = np.random.default_rng(0)
     drawn = [(p.cumsum(axis=1) > rng.random((len(p), 1))).argmax(axis=1) for _ in range(20)]
     chance = np.mean([calibration_error(labels, p) for labels in drawn])
-    scores = np.log(np.maximum(p, 1e-30)) * model.temperature
-    others = [calibration_error(test.gold, softmax(scores / choice)) for choice in CHOICES]
+    scores: Float64 = np.log(np.maximum(p, 1e-30)) * model.temperature
+    tempered: list[Float64] = [scores / choice for choice in CHOICES]
+    probas = [softmax(one) for one in tempered]
+    others = [calibration_error(test.gold, q) for q in probas]
     return np.array([calibration_error(test.gold, p), sure, chance, *others])
 
 

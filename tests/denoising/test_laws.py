@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,12 +10,15 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from tests.denoising.planted import Labels, drawn, skewed
 
+from unruly.denoising.balance import Balance
 from unruly.denoising.denoised import DenoisedModel
-from unruly.denoising.fit import denoise
+from unruly.denoising.em import expectation_maximisation
+from unruly.denoising.fit import _task, denoise
 from unruly.features.encoder import Block, Features
-from unruly.findings import WeakSource
+from unruly.findings import BalanceOrigin, WeakSource
 from unruly.labelling.sampling import draw
 from unruly.prior import StatedBalance
+from unruly.settings import Settings
 from unruly.votes.votes import Votes
 
 
@@ -197,7 +201,11 @@ def test_more_labels_never_hurt_on_average() -> None:
 
 def test_an_exact_balance_is_met() -> None:
     features, votes, _ = drawn(1000, [0.7, 0.75, 0.8], signal=0.3)
+    task = _task(features, votes, np.full(1000, -1), np.arange(2), Settings(), seed=0)
     for share in (0.2, 0.5, 0.7):
+        known = Balance(np.array([1 - share, share]), math.inf, BalanceOrigin.STATED)
+        q = expectation_maximisation(task, known, Settings()).q
+        assert q.mean(axis=0) == pytest.approx(known.shares, abs=1e-4)
         stated = StatedBalance((1 - share, share), exact=True)
         model = denoise(features, votes, balance=stated)
         found = (model.heads(features, votes).predicted == 1).mean()
@@ -217,8 +225,10 @@ def test_a_rough_balance_is_moved_by_clear_evidence_and_by_nothing_else() -> Non
     noise = np.random.default_rng(0).normal(size=(1200, 4))
     blank = Features.from_array(noise.astype(np.float32))
     few = drawn(1200, [0.8], coverage=0.05)[1]
-    vague = denoise(blank, few, balance=StatedBalance((0.8, 0.2)))
-    assert answers(vague, blank, few).mean(axis=0)[0] > 0.6
+    more = drawn(1200, [0.7, 0.7, 0.7])[1]
+    for cast, share in ((few, 0.8), (few, 0.3), (more, 0.8), (more, 0.3)):
+        vague = denoise(blank, cast, balance=StatedBalance((share, 1 - share)))
+        assert answers(vague, blank, cast).mean(axis=0)[0] == pytest.approx(share, abs=0.05)
 
 
 def test_answers_stay_as_near_to_the_votes_as_the_plain_balanced_classifiers() -> None:
