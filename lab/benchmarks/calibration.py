@@ -97,9 +97,10 @@ def figures(model: DenoisedModel, test: Case) -> Figures:
     drawn = [(p.cumsum(axis=1) > rng.random((len(p), 1))).argmax(axis=1) for _ in range(20)]
     chance = np.mean([calibration_error(labels, p) for labels in drawn])
     scores: Float64 = np.log(np.maximum(p, 1e-30)) * model.temperature
-    tempered: list[Float64] = [scores / choice for choice in CHOICES]
-    probas = [softmax(one) for one in tempered]
-    others = [calibration_error(test.gold, q) for q in probas]
+    others = [
+        calibration_error(test.gold, softmax(np.asarray(scores / choice, np.float64)))
+        for choice in CHOICES
+    ]
     return np.array([calibration_error(test.gold, p), sure, chance, *others])
 
 
