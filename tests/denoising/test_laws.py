@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,12 +10,15 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from tests.denoising.planted import Labels, drawn, skewed
 
+from unruly.denoising.balance import Balance
 from unruly.denoising.denoised import DenoisedModel
-from unruly.denoising.fit import denoise
+from unruly.denoising.em import expectation_maximisation
+from unruly.denoising.fit import _task, denoise
 from unruly.features.encoder import Block, Features
-from unruly.findings import WeakSource
+from unruly.findings import BalanceOrigin, WeakSource
 from unruly.labelling.sampling import draw
 from unruly.prior import StatedBalance
+from unruly.settings import Settings
 from unruly.votes.votes import Votes
 
 
@@ -134,14 +138,28 @@ def test_no_cliff_one_document_more_moves_answers_a_little(n: int) -> None:
 
 
 def test_no_cliff_at_any_size() -> None:
-    """One document more moves answers by as much as a few documents could tell, wherever the size stands."""
+    """One document more moves answers by what a few documents tell; a tenth more by what a sample of that size leaves open.
+
+    The steps of a tenth reach from 10 to 3,000, so a threshold at any size between would show.
+    """
     features, votes, _ = drawn(3000, [0.7, 0.75, 0.8, 0.85], coverage=0.4)
-    for size in np.geomspace(10, 2999, 80).astype(int):
-        fitted, kept = [], np.arange(size)
-        for rows in (kept, np.arange(size + 1)):
-            model = denoise(features.take(rows), votes.take(rows))
-            fitted.append(answers(model, features.take(kept), votes.take(kept)))
-        assert np.abs(fitted[0] - fitted[1]).mean() < min(0.15, 4 / size), size
+
+    def fitted(size: int) -> DenoisedModel:
+        rows = np.arange(size)
+        return denoise(features.take(rows), votes.take(rows))
+
+    def moved(before: DenoisedModel, after: DenoisedModel, size: int) -> float:
+        x, v = features.take(np.arange(size)), votes.take(np.arange(size))
+        return float(np.abs(answers(before, x, v) - answers(after, x, v)).mean())
+
+    size, model = 10, fitted(10)
+    while size < 3000:
+        one_more = fitted(size + 1)
+        assert moved(model, one_more, size) < min(0.15, 4 / size), size
+        tenth_more = min(max(round(size * 1.1), size + 1), 3000)
+        following = one_more if tenth_more == size + 1 else fitted(tenth_more)
+        assert moved(model, following, size) < min(0.15, 0.7 / size**0.5), size
+        size, model = tenth_more, following
 
 
 def labelled(
@@ -183,7 +201,11 @@ def test_more_labels_never_hurt_on_average() -> None:
 
 def test_an_exact_balance_is_met() -> None:
     features, votes, _ = drawn(1000, [0.7, 0.75, 0.8], signal=0.3)
+    task = _task(features, votes, np.full(1000, -1), np.arange(2), Settings(), seed=0)
     for share in (0.2, 0.5, 0.7):
+        known = Balance(np.array([1 - share, share]), math.inf, BalanceOrigin.STATED)
+        q = expectation_maximisation(task, known, Settings()).q
+        assert q.mean(axis=0) == pytest.approx(known.shares, abs=1e-4)
         stated = StatedBalance((1 - share, share), exact=True)
         model = denoise(features, votes, balance=stated)
         found = (model.heads(features, votes).predicted == 1).mean()
@@ -203,13 +225,16 @@ def test_a_rough_balance_is_moved_by_clear_evidence_and_by_nothing_else() -> Non
     noise = np.random.default_rng(0).normal(size=(1200, 4))
     blank = Features.from_array(noise.astype(np.float32))
     few = drawn(1200, [0.8], coverage=0.05)[1]
-    vague = denoise(blank, few, balance=StatedBalance((0.8, 0.2)))
-    assert answers(vague, blank, few).mean(axis=0)[0] > 0.6
+    more = drawn(1200, [0.7, 0.7, 0.7])[1]
+    for cast, share in ((few, 0.8), (few, 0.3), (more, 0.8), (more, 0.3)):
+        vague = denoise(blank, cast, balance=StatedBalance((share, 1 - share)))
+        assert answers(vague, blank, cast).mean(axis=0)[0] == pytest.approx(share, abs=0.05)
 
 
 def test_answers_stay_as_near_to_the_votes_as_the_plain_balanced_classifiers() -> None:
-    for seed in range(3):
-        features, votes, _ = skewed(800, 0.2, [0.7, 0.75, 0.8], seed=seed)
+    for seed, share in ((0, 0.2), (1, 0.2), (2, 0.2), (0, 0.1), (1, 0.1)):
+        accuracies = [0.7, 0.75, 0.8] if share == 0.2 else [0.8, 0.85, 0.9]
+        features, votes, _ = skewed(800, share, accuracies, seed=seed)
         x, covered = features.matrix(), votes.covered
         majority = votes.counts().argmax(axis=1)
         plain = LogisticRegression(class_weight="balanced").fit(x[covered], majority[covered])
