@@ -391,6 +391,7 @@ def test_the_main_table_by_hand() -> None:
     )
     assert "| *the paper* | *choice of the epoch, hyper-parameters* | *94.9* | *82.9* |" in rows
     assert "| MT | nothing | – | 80.0 |" in rows
+    assert "–: not run here, or not in the paper." in said
     assert (
         "- The paper's method, epoch by gold: no further from the paper than chance on youtube."
         in rows

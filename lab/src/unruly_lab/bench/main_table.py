@@ -10,6 +10,7 @@ from unruly_lab.bench import paper_figures as paper
 from unruly_lab.bench.pictures import Dot, main_panels
 from unruly_lab.bench.runs import Outcome
 from unruly_lab.bench.tables import (
+    EMPTY,
     NOTHING,
     Cells,
     Spread,
@@ -153,7 +154,8 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
         "Accuracy on the test documents in per cent, mean ± standard deviation over seeds. The second column says "
         "what true labels the method was given for; those of the test documents are for scoring alone. The "
         "paper's method, also where it makes labels for another, has the paper's own hyper-parameters for each of "
-        "its data sets, which the paper chose by gold validation labels; nothing else was chosen for a data set.",
+        "its data sets, which the paper chose by gold validation labels; nothing else was chosen for a data set. "
+        + EMPTY,
         method_rows(found, papers),
         "Where ours differ from the paper's by more than chance (1.96 standard deviations of seeds and of the draw "
         "of test documents together):",

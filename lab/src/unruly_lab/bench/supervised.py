@@ -8,6 +8,7 @@ from dataclasses import replace
 from unruly_lab.bench import paper_figures as paper
 from unruly_lab.bench.runs import Outcome
 from unruly_lab.bench.tables import (
+    EMPTY,
     F1_NOTE,
     Variant,
     cells,
@@ -57,7 +58,7 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
     return page(
         TITLE,
         "Test accuracy in per cent, mean ± standard deviation over seeds; the denoised labels are those that "
-        f"the paper's method gives the training documents. {F1_NOTE}",
+        f"the paper's method gives the training documents. {F1_NOTE} {EMPTY}",
         markdown(("model and labels", *columns), body),
         "What denoised labels bring over majority ones, in points:",
         markdown(("model", *columns), brought),

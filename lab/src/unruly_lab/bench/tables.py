@@ -20,6 +20,7 @@ from unruly_lab.bench.trials import PARAMETERS
 from unruly_lab.peers.systems import SYSTEMS, entry
 
 NOTHING = "–"
+EMPTY = f"{NOTHING}: not run here, or not in the paper."
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
