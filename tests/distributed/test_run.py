@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import tempfile
 from pathlib import Path
@@ -183,6 +184,17 @@ def test_a_broken_file_is_named_and_the_rest_is_done(
     kept = [i for i in range(ROWS) if not 200 <= i < 300]
     assert pl.read_parquet(out)["id"].to_list() == kept
     assert done.documents == len(kept)
+
+
+def test_what_the_system_refuses_a_worker_is_one_line_with_the_file(
+    here: Here, made: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("unruly.votes.files.write_votes", full)
+    with pytest.raises(InputError, match=r"part-\d+\.parquet: No space left on device: free some"):
+        vote(made.project, made.data, tmp_path / "out", placement=SMALL)
 
 
 def test_a_column_that_is_not_there_is_no_broken_file(

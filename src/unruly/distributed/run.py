@@ -22,7 +22,7 @@ import polars as pl
 
 from unruly.distributed.cluster import Cluster, Job, connected
 from unruly.errors import InputError, UnrulyError, Where
-from unruly.files import check_folder_of, file_state, folder_written_whole, sha256
+from unruly.files import check_folder_of, file_state, folder_written_whole, os_reason, sha256
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import find_layout, remembered
 from unruly.texts.frame_table import PARQUET, ParquetPart, open_files, parquet_files
@@ -158,6 +158,8 @@ class PartWork:
             if isinstance(error, InputError) and here and c.on_bad_row == "skip":
                 return {BROKEN: asdict(BrokenFile(part.path, error.message, part.start, part.rows))}
             return {PROBLEM: str(error)}
+        except OSError as error:  # such as a full disk
+            return {PROBLEM: f"{error.filename or target}: {os_reason(error)}"}
 
 
 def counts_file(folder: Path, part: Part) -> Path:
