@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import subprocess
@@ -189,3 +190,32 @@ def test_what_a_killed_run_left_is_cleared_before_its_parent_reaps_it(tmp_path: 
         part.write_text("whole")
     child.wait()
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+FULL = """
+import resource, sys
+import polars as pl
+from unruly.files import written_whole
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # as a full disk, with another number
+frame = pl.DataFrame({"text": [str(number * 7919) for number in range(20_000)]})
+try:
+    with written_whole(sys.argv[1]) as part:
+        frame.write_parquet(part) if sys.argv[2] == "whole" else frame.lazy().sink_parquet(part)
+except OSError as error:
+    print(error.errno, error.strerror)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limits there")
+@pytest.mark.parametrize("way", ["whole", "in parts"])
+def test_a_full_disk_is_an_error_of_the_system_also_where_polars_writes(
+    tmp_path: Path, way: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, tmp_path / "out.parquet", way],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{errno.EFBIG} {os.strerror(errno.EFBIG)}\n"
+    assert list(tmp_path.iterdir()) == []

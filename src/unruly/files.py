@@ -22,6 +22,7 @@ TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")  # endings of tables 
 STALE = 3600.0  # seconds without a change, after which what a killed run left is removed by runs for other outputs
 _MARK = "unruly-"  # in the names of temporary folders
 _REPLACED = "old"  # the folder that stood at an output, until the new one is there
+_OS_ERROR = re.compile(r"\(os error (\d+)\)")  # in what polars says
 _LARGE = 10_000_000  # bytes: of larger files, size and time stand for the contents
 
 
@@ -42,7 +43,8 @@ def written_whole(path: str | Path) -> Iterator[Path]:
     check_no_folder(target)
     with _scratch_beside(target) as scratch:
         part = scratch / target.name
-        yield part
+        with _as_system_errors():
+            yield part
         check_no_folder(target)  # made meanwhile
         os.replace(part, target)
 
@@ -70,6 +72,18 @@ def folder_written_whole(path: str | Path, own: Collection[str] = ()) -> Iterato
         if target.is_dir():
             target.rename(scratch / _REPLACED)
         part.rename(target)
+
+
+@contextmanager
+def _as_system_errors() -> Iterator[None]:
+    """What the system refuses is an OSError, also where polars, which writes Parquet, has an error of its own for it."""
+    try:
+        yield
+    except Exception as error:
+        found = _OS_ERROR.search(str(error))
+        if found is None or not type(error).__module__.startswith("polars"):
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1]))) from error
 
 
 def _check_replaceable(target: Path, own: Collection[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import tempfile
 from pathlib import Path
@@ -19,6 +20,7 @@ from unruly.model.predictions import encode_stream, predict_file
 from unruly.model.weak_classifier import load
 from unruly.project.project import Project
 from unruly.project.voting import vote_split
+from unruly.rules.matching import GaveUpWarning
 from unruly.texts.corpus import Corpus
 from unruly.votes.files import write_votes
 
@@ -138,6 +140,31 @@ def test_a_folder_beside_the_output_is_the_users_whatever_its_name(
     assert len(list(data.iterdir())) == 4
 
 
+SLOW = """
+[[source]]
+name = "slow"
+rule = [{ label = "spam", pattern = "^(a|a|a)*[bc]$", engine = "python", seconds = 0.001 }]
+"""
+
+
+def test_rules_that_took_too_long_on_workers_are_told(
+    here: Here, made: Place, tmp_path: Path
+) -> None:
+    data, project = tmp_path / "data", tmp_path / "spam"
+    shutil.copytree(made.data, data)
+    shutil.copytree(made.project, project)
+    for name in ("1.parquet", "3.parquet"):
+        texts = pl.lit("a" * 500)
+        pl.read_parquet(data / name).with_columns(comment=texts).write_parquet(data / name)
+    with (project / "unruly.toml").open("a") as file:
+        file.write(SLOW)
+    with pytest.warns(GaveUpWarning, match=r"slow.*200 documents") as told:
+        done = vote(project, data, tmp_path / "out", placement=Placement(part_rows=100))
+    assert [(fact.source, fact.documents) for fact in done.given_up] == [("slow", 200)]
+    assert done.to_plain()["given_up"][0]["kind"] == "documents_given_up"
+    assert "200 documents" in str(told[-1].message)
+
+
 def test_a_wrong_word_for_bad_rows_is_refused(made: Place, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="on_bad_row = 'drop': must be one of"):
         predict(made.model, made.data, tmp_path / "out", on_bad_row="drop")  # type: ignore[arg-type]
@@ -183,6 +210,17 @@ def test_a_broken_file_is_named_and_the_rest_is_done(
     kept = [i for i in range(ROWS) if not 200 <= i < 300]
     assert pl.read_parquet(out)["id"].to_list() == kept
     assert done.documents == len(kept)
+
+
+def test_what_the_system_refuses_a_worker_is_one_line_with_the_file(
+    here: Here, made: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("unruly.votes.files.write_votes", full)
+    with pytest.raises(InputError, match=r"part-\d+\.parquet: No space left on device: free some"):
+        vote(made.project, made.data, tmp_path / "out", placement=SMALL)
 
 
 def test_a_column_that_is_not_there_is_no_broken_file(

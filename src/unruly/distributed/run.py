@@ -23,8 +23,10 @@ import polars as pl
 from unruly.distributed.cluster import Cluster, Job, connected
 from unruly.errors import InputError, UnrulyError, Where
 from unruly.features.registry import names_class
-from unruly.files import check_folder_of, file_state, folder_written_whole, sha256
+from unruly.files import check_folder_of, file_state, folder_written_whole, os_reason, sha256
+from unruly.findings import DocumentsGivenUp, finding_to_plain
 from unruly.progress import SILENT, Progress, stage
+from unruly.rules.matching import given_up, given_up_together, warn_given_up
 from unruly.texts.columns import find_layout, remembered
 from unruly.texts.frame_table import PARQUET, ParquetPart, open_files, parquet_files
 from unruly.texts.stream import CorpusStream
@@ -106,7 +108,7 @@ def planned(data: Path, rows: int = ROWS, skip: bool = False) -> Plan:
 
 Counts = dict[str, Any]  # of a part: numbers, and what went wrong, as JSON has it
 Write = Callable[[CorpusStream, Path], Counts]  # documents and a path in, counts out
-PROBLEM, BROKEN = "problem", "broken"
+PROBLEM, BROKEN, GIVEN_UP = "problem", "broken", "given_up"
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,8 @@ class PartWork:
             if isinstance(error, InputError) and here and c.on_bad_row == "skip":
                 return {BROKEN: asdict(BrokenFile(part.path, error.message, part.start, part.rows))}
             return {PROBLEM: str(error)}
+        except OSError as error:  # such as a full disk
+            return {PROBLEM: f"{error.filename or target}: {os_reason(error)}"}
 
 
 def counts_file(folder: Path, part: Part) -> Path:
@@ -190,7 +194,9 @@ class ModelJob:
         def predictions(stream: CorpusStream, target: Path) -> Counts:
             done = predict_stream(model, stream, target)
             counted = ("documents", "covered", "missing", "labels")
-            return {**{name: getattr(done, name) for name in counted}, "skipped": len(done.skipped)}
+            facts = [asdict(fact) for fact in done.given_up]
+            counts = {name: getattr(done, name) for name in counted}
+            return {**counts, "skipped": len(done.skipped), GIVEN_UP: facts}
 
         write = features if self.what == "encoding" else predictions
         return PartWork(self.folder, self.columns, write)
@@ -220,7 +226,9 @@ class VoteJob:
             votes = Votes.concat(parts)
             write_votes(votes, target)
             covered = int(votes.covered.sum())
-            return {"documents": votes.n, "covered": covered, "skipped": skipped}
+            facts = [asdict(fact) for fact in given_up(votes)]
+            counts = {"documents": votes.n, "covered": covered, "skipped": skipped}
+            return {**counts, GIVEN_UP: facts}
 
         return PartWork(self.folder, self.columns, write)
 
@@ -252,10 +260,11 @@ class ClusterRun:
     skipped: int = 0  # rows that were left out
     labels: dict[str, int] = field(default_factory=dict)
     broken: tuple[BrokenFile, ...] = ()  # files, or ends of files, that could not be read
+    given_up: tuple[DocumentsGivenUp, ...] = ()  # where rules took too long, and so abstain
 
     def to_plain(self) -> dict[str, Any]:
         """As JSON has it."""
-        plain = asdict(self)
+        plain = {**asdict(self), GIVEN_UP: [finding_to_plain(fact) for fact in self.given_up]}
         return {"output": str(plain.pop("path")), **plain}
 
 
@@ -369,7 +378,9 @@ def _run(
             done = work_through(cluster, job, plan, folder, progress, what)
         resumed = len(plan.parts) - done.fresh
         _finish(folder, out)
-    return done.summed(out, cluster.workers, plan, resumed)
+    run = done.summed(out, cluster.workers, plan, resumed)
+    warn_given_up(run.given_up)
+    return run
 
 
 @dataclass(frozen=True)
@@ -408,6 +419,11 @@ class Done:
             cpu=sum(counts["cpu"] for counts in self.counts),
             labels=labels,
             broken=(*plan.broken, *broken),
+            given_up=given_up_together(
+                DocumentsGivenUp(**fact)
+                for counts in self.counts
+                for fact in counts.get(GIVEN_UP, ())
+            ),
             **totals,
         )
 

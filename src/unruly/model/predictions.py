@@ -23,7 +23,7 @@ from unruly.findings import DocumentsGivenUp, DocumentsUnasked
 from unruly.html import html_table
 from unruly.learner import Decider, Heads
 from unruly.progress import SILENT, Progress, stage
-from unruly.rules.matching import GaveUpWarning, given_up, warn_given_up
+from unruly.rules.matching import GaveUpWarning, given_up, given_up_together, warn_given_up
 from unruly.texts.columns import remembered
 from unruly.texts.corpus import Corpus
 from unruly.texts.frame_table import files_of
@@ -350,15 +350,10 @@ def predict_stream(
         warnings.simplefilter("ignore", GaveUpWarning)
         done = _write(stream, writer, labelled, "labelling", count, progress)
     labels = dict.fromkeys(model.class_names, 0)
-    slow: dict[tuple[str, int], DocumentsGivenUp] = {}
     for tally in done.made:
         for name, found in tally.labels.items():
             labels[name] += found
-        for fact in tally.given_up:
-            before = slow.get((fact.source, fact.rule))
-            documents = fact.documents + (before.documents if before else 0)
-            slow[fact.source, fact.rule] = replace(fact, documents=documents)
-    facts = tuple(slow.values())
+    facts = given_up_together(fact for tally in done.made for fact in tally.given_up)
     warn_given_up(facts)
     unasked = Counter[str]()
     for tally in done.made:

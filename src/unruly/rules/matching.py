@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -740,8 +740,17 @@ def lacking(votes: Votes) -> tuple[ColumnLacking, ...]:
 
 def given_up(votes: Votes) -> tuple[DocumentsGivenUp, ...]:
     """On how many documents the rules behind votes took too long, and so abstain."""
+    facts = () if votes.provenance is None else votes.provenance.given_up
+    return given_up_together(
+        DocumentsGivenUp(fact.source, fact.rule, int(fact.rows.sum()), fact.seconds, fact.pattern)
+        for fact in facts
+    )
+
+
+def given_up_together(facts: Iterable[DocumentsGivenUp]) -> tuple[DocumentsGivenUp, ...]:
+    """One fact for each rule, of the documents of all parts."""
     found: dict[DocumentsGivenUp, int] = {}
-    for fact in () if votes.provenance is None else votes.provenance.given_up:
-        kind = DocumentsGivenUp(fact.source, fact.rule, 0, fact.seconds, fact.pattern)
-        found[kind] = found.get(kind, 0) + int(fact.rows.sum())
+    for fact in facts:
+        kind = replace(fact, documents=0)
+        found[kind] = found.get(kind, 0) + fact.documents
     return tuple(replace(kind, documents=count) for kind, count in found.items())
