@@ -127,6 +127,11 @@ def test_pandas_frames_keep_their_index_as_ids() -> None:
         Corpus.of(pd.concat([frame, frame]))
 
 
+def test_halves_of_characters_in_a_list_are_replaced() -> None:
+    corpus = Corpus.from_texts(["a \ud800", "\ud83d\ude00", "b"])
+    assert corpus.texts.to_list() == ["a \ufffd", "\U0001f600", "b"]
+
+
 def test_pandas_texts_that_are_no_strings_are_refused() -> None:
     with pytest.raises(
         InputError, match=r"frame, row 1: expected a text in column 'text', found int 5"
