@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -127,8 +128,17 @@ def test_pandas_frames_keep_their_index_as_ids() -> None:
         Corpus.of(pd.concat([frame, frame]))
 
 
-def test_halves_of_characters_in_a_list_are_replaced() -> None:
-    corpus = Corpus.from_texts(["a \ud800", "\ud83d\ude00", "b"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        lambda texts: pd.Series(texts, dtype=object),
+        lambda texts: pd.DataFrame({"text": pd.Series(texts, dtype=object)}),
+    ],
+    ids=["list", "series", "frame"],
+)
+def test_halves_of_characters_are_replaced(make: Callable[[list[str]], object]) -> None:
+    corpus = Corpus.of(make(["a \ud800", "\ud83d\ude00", "b"]))
     assert corpus.texts.to_list() == ["a \ufffd", "\U0001f600", "b"]
 
 

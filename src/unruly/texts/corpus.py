@@ -30,7 +30,6 @@ from unruly.texts.columns import (
     series_of,
     unusable_rows,
     warn_if_counted_from_one,
-    without_surrogates,
 )
 from unruly.texts.table import BadRow, BrokenFile, OnBadRow, on_bad_row_of
 from unruly.wording import plural
@@ -224,7 +223,7 @@ class Corpus:
         missing = np.array([text == "" for text in kept], dtype=np.bool_)
         return cls(
             ids=pl.Series("id", range(len(values)), dtype=pl.Int64),
-            texts=_series(kept),
+            texts=series_of("text", kept, name, is_text=True).cast(pl.String),
             columns=pl.DataFrame(),
             name=name,
             missing=missing if missing.any() else None,
@@ -415,14 +414,6 @@ def row_numbers(rows: ArrayLike, n: int) -> NDArray[np.int64]:
     """Row numbers from 0, from row numbers (those below 0 count from the end) or a mask of n rows."""
     given = np.asarray(rows)
     return np.asarray(np.arange(n)[given if given.dtype == np.bool_ else given.astype(np.int64)])
-
-
-def _series(texts: list[str]) -> pl.Series:
-    """The texts as polars has them, which knows no half of a character."""
-    try:
-        return pl.Series("text", texts, dtype=pl.String)
-    except UnicodeEncodeError:
-        return pl.Series("text", [without_surrogates(text) for text in texts], dtype=pl.String)
 
 
 def text_digests(texts: Iterable[str]) -> NDArray[np.uint64]:
