@@ -261,6 +261,12 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
         LabelFile.open(tmp_path / "nowhere" / "labels.csv").append(Answer("1", "a"))
 
 
+def test_a_pipe_is_no_file_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "labels.csv")
+    with pytest.raises(InputError, match="a pipe or a device: pass a file for the labels"):
+        LabelFile.open(tmp_path / "labels.csv")
+
+
 def test_what_others_append_meanwhile_stays(tmp_path: Path) -> None:
     ours = LabelFile.open(tmp_path / "labels.csv")
     theirs = LabelFile.open(tmp_path / "labels.csv")

@@ -129,6 +129,13 @@ def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     assert Table.read(tmp_path / "unruly.toml").values == {"task": {}}
 
 
+def test_a_file_without_end_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "large.toml").open("wb") as file:
+        file.truncate(5_000_001)
+    with pytest.raises(ProjectError, match="5,000,001 bytes, and at most 5,000,000 are read"):
+        Table.read(tmp_path / "large.toml")
+
+
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ProjectError, match="cannot be read: No such file"):
         Table.read(tmp_path / "unruly.toml")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -125,6 +126,20 @@ def test_pandas_frames_keep_their_index_as_ids() -> None:
     assert Corpus.of(frame.rename_axis("key"), id="key").ids.to_list() == [7, 3, 5]
     with pytest.raises(InputError, match=r"the index holds 7 more than once: frame.reset_index"):
         Corpus.of(pd.concat([frame, frame]))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        lambda texts: pd.Series(texts, dtype=object),
+        lambda texts: pd.DataFrame({"text": pd.Series(texts, dtype=object)}),
+    ],
+    ids=["list", "series", "frame"],
+)
+def test_halves_of_characters_are_replaced(make: Callable[[list[str]], object]) -> None:
+    corpus = Corpus.of(make(["a \ud800", "\ud83d\ude00", "b"]))
+    assert corpus.texts.to_list() == ["a \ufffd", "\U0001f600", "b"]
 
 
 def test_pandas_texts_that_are_no_strings_are_refused() -> None:

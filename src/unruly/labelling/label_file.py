@@ -135,6 +135,10 @@ class LabelFile:
         file, names = Path(path), names or {}
         if file.is_dir():
             raise InputError("a folder: pass a file for the labels", where=Where(str(file)))
+        if file.exists() and not file.is_file():
+            raise InputError(
+                "a pipe or a device: pass a file for the labels", where=Where(str(file))
+            )
         if file.suffix.lower() not in _ENDINGS:
             raise InputError(
                 f"labels are kept as CSV, not {file.suffix}: save it as .csv with the columns id and label",

@@ -34,6 +34,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _SCALAR = re.compile(r"[^,\]}\n#]*")
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _DIGITS = re.compile(r"\d[\d_]*")
+_LARGEST = 5_000_000  # bytes of a document; each million takes half a second
 _TOO_LARGE = "a whole number has at most 64 bits in TOML, this one has more: make it smaller"
 _AT_LINE = re.compile(r"^(?P<what>.*) \(at line (?P<line>\d+), column (?P<column>\d+)\)$")
 _NAMES: dict[type, str] = {
@@ -85,6 +86,11 @@ class Table:
     def read(cls, path: Path) -> Table:
         """The document in a file."""
         try:
+            if (size := path.stat().st_size) > _LARGEST:
+                raise ProjectError(
+                    f"{size:,} bytes, and at most {_LARGEST:,} are read: put long lists of words into files",
+                    where=Where(str(path)),
+                )
             return cls.parse(path.read_bytes().decode("utf-8-sig"), str(path))
         except UnicodeDecodeError as error:
             line = path.read_bytes()[: error.start].count(b"\n") + 1

@@ -623,6 +623,9 @@ def series_of(column: str, values: list[Any], name: str, is_text: bool) -> pl.Se
     """A polars column. Mixed values become strings; in a text column they are an error that names the first one."""
     try:
         return pl.Series(column, values)
+    except UnicodeEncodeError:  # polars knows no half of a character
+        whole = [without_surrogates(v) if isinstance(v, str) else v for v in values]
+        return series_of(column, whole, name, is_text)
     except (TypeError, pl.exceptions.PolarsError):
         odd = next(
             (r for r, v in enumerate(values) if not isinstance(v, str) and v is not None), None

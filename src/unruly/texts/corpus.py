@@ -223,7 +223,7 @@ class Corpus:
         missing = np.array([text == "" for text in kept], dtype=np.bool_)
         return cls(
             ids=pl.Series("id", range(len(values)), dtype=pl.Int64),
-            texts=pl.Series("text", kept, dtype=pl.String),
+            texts=series_of("text", kept, name, is_text=True).cast(pl.String),
             columns=pl.DataFrame(),
             name=name,
             missing=missing if missing.any() else None,
