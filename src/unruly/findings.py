@@ -395,6 +395,15 @@ class AllCovered:
     kind: ClassVar[str] = "all_covered"
 
 
+@dataclass(frozen=True)
+class PartialVotesUnused:
+    """Votes for one of several classes, which the paper's method has no place for."""
+
+    kind: ClassVar[str] = "partial_votes_unused"
+    source: str
+    votes: int
+
+
 WhyNone = SilentSource | LabelNeverVoted | NeverInConflict | AllCovered
 LabelProblem = UnknownId | UnknownClass | Contradiction | UnreadableLine
 Note = (
@@ -408,6 +417,7 @@ Note = (
     | DocumentsGivenUp
     | DocumentsUnasked
     | LearntFromSample
+    | PartialVotesUnused
 )
 Critique = (
     SharesUnknown
@@ -468,6 +478,14 @@ def note_from_plain(plain: Mapping[str, Any]) -> Note:
         for name in ("accuracy", "adds"):
             values[name] = None if values.get(name) is None else Share(**values[name])
     return kind(**values)
+
+
+def balance_from_plain(plain: Mapping[str, Any]) -> ClassBalance:
+    """The class balance back from JSON, and no other note."""
+    note = note_from_plain(plain)
+    if not isinstance(note, ClassBalance):
+        raise ValueError(f"a note of the kind {note.kind} stands where the class balance should be")
+    return note
 
 
 def _tuples(value: Any) -> Any:

@@ -32,6 +32,7 @@ from unruly.findings import (
     NoLabels,
     NoVotes,
     OneClassVoted,
+    PartialVotesUnused,
     ReadAsWindows1252,
     RepeatedSource,
     RepeatedTexts,
@@ -110,6 +111,7 @@ def sentence(found: Finding, project: Path | None = None) -> str:
             | IdleRule()
             | StarredKeyword()
             | UnspacedKeywords()
+            | PartialVotesUnused()
         ):
             return _about_rules(found, project)
         case ExampleFailure(where=where, text=text, counter_example=counter):
@@ -319,7 +321,12 @@ def _uncovered(found: UncoveredClass) -> str:
 
 
 def _about_rules(
-    found: DocumentsUnasked | DocumentsGivenUp | IdleRule | StarredKeyword | UnspacedKeywords,
+    found: DocumentsUnasked
+    | DocumentsGivenUp
+    | IdleRule
+    | StarredKeyword
+    | UnspacedKeywords
+    | PartialVotesUnused,
     project: Path | None,
 ) -> str:
     match found:
@@ -332,6 +339,11 @@ def _about_rules(
             return (
                 f"{found.source} has not been asked about {found.documents:,} of {plural(found.of, 'document')}; these "
                 f"are treated as missing, not as abstentions: {command('vote', project)} asks, as far as the budget goes."
+            )
+        case PartialVotesUnused(source=source, votes=votes):
+            return (
+                f"The method paper does not use {plural(votes, 'vote')} of {source}, which name several classes: "
+                "the default method does."
             )
         case DocumentsGivenUp():
             remedy = (
