@@ -33,7 +33,7 @@ class Tally:
     @property
     def conflict(self) -> NDArray[np.bool_]:
         """(b,): whether there is no class that all votes allow."""
-        return np.asarray(self.named.max(axis=1, initial=0) < self.cast)
+        return np.asarray(self.named.max(axis=1) < self.cast)
 
     @property
     def shares(self) -> NDArray[np.float64]:
