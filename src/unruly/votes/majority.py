@@ -44,7 +44,7 @@ class Tally:
 
 def tallies(votes: Votes, block_cells: int = BLOCK_CELLS) -> Iterator[Tally]:
     """Block after block of documents."""
-    step = max(1, block_cells // max(1, votes.k, votes.m))
+    step = max(1, block_cells // max(votes.k, votes.m))
     count = _by_passes if votes.m <= FEW_CLASSES else _by_cells
     for start in range(0, votes.n, step):
         block = votes.matrix[start : start + step]
