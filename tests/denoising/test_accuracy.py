@@ -169,15 +169,15 @@ def test_a_source_is_judged_by_what_the_fit_knows_without_its_votes() -> None:
         rows = np.flatnonzero(votes.voted[:, j])
         cast = votes.matrix[rows, j].astype(int)
         scores = [3 * lp[rows] + fitted.ev[rows] + fitted.b for lp in fitted.by_encoder]
-        own = fitted.behaviour.log_likelihoods[j, cast]
+        mean, own = np.mean(scores, axis=0), fitted.behaviour.log_likelihoods[j, cast]
         credit = np.arange(len(rows)), cast, np.ones(len(rows))
-        expected = vote_accuracy(sum(scores) / 2, own, credit, len(rows), spread, scores)
+        expected = vote_accuracy(mean, own, credit, len(rows), spread, scores)
         np.testing.assert_allclose(
             [found.value, found.low, found.high, found.n],
             [expected.value, expected.low, expected.high, len(rows)],
             atol=1e-5,
         )
-        alike = vote_accuracy(sum(scores) / 2, own, credit, len(rows), spread, scores[:1])
+        alike = vote_accuracy(mean, own, credit, len(rows), spread, scores[:1])
         assert found.high - found.low > alike.high - alike.low  # encoders differ here
 
 
