@@ -113,7 +113,7 @@ class WordGrams:
         """The text and the number of every word of every text, in order; -1 for a word that is not known."""
         pieces = _Pieces.of(_series(texts).str.to_lowercase())
         word = self._number(pieces)
-        odd = np.flatnonzero((word < 0) & pieces.beyond_ascii)
+        odd = pieces.beyond_ascii(np.flatnonzero(word < 0))
         if not len(odd):
             return pieces.row, word
         tokens = _tokens([pieces.text(piece) for piece in odd.tolist()])
@@ -128,17 +128,16 @@ class WordGrams:
     def _number(self, pieces: _Pieces) -> NDArray[np.int32]:
         """(p,): the number of each word; -1 if it is not known."""
         known, number, longest = self._known
-        place = known.find(pieces.digests(longest))
-        return np.where(place >= 0, number[place], np.int32(-1)) if len(number) else place
+        return number[known.find(pieces.digests(longest))]
 
     @cached_property
     def _known(self) -> tuple[_Places, NDArray[np.int32], int]:
-        """The digests of all words, the word that each belongs to, and the bytes of the longest."""
+        """The digests of all words, the number of each word and -1 behind them, and the bytes of the longest."""
         pieces = _Pieces.of(pl.Series("word", self.words, dtype=pl.String))
         longest = int(pieces.length.max(initial=0))
         digests = pieces.digests(longest)
         order = np.argsort(digests)
-        return _Places(digests[order]), pieces.row[order], longest
+        return _Places(digests[order]), np.append(pieces.row[order], np.int32(-1)), longest
 
     def term(self, key: int) -> str:
         """The n-gram as a person reads it."""
@@ -229,39 +228,35 @@ class _Pieces:
     @classmethod
     def of(cls, texts: pl.Series) -> _Pieces:
         """The pieces of these texts in order."""
-        joined = "".join(texts.str.join(" "))  # a text, or none where there are no texts
-        data = joined.encode() + b" " * (_WINDOW + 1)
-        inside = np.frombuffer(b"\0" + data.translate(_IN_WORD), dtype=np.int8)
-        edges = np.flatnonzero(inside[1:] != inside[:-1])
+        data = (" " + texts.str.join(" ") + " " * _WINDOW).cast(pl.Binary).item()
+        inside = np.frombuffer(data.translate(_IN_WORD), dtype=np.int8)
+        edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
         start, end = edges[::2], edges[1::2]
-        texts_end = np.cumsum(texts.str.len_bytes().to_numpy().astype(np.int64) + 1)
+        texts_end = np.cumsum(texts.str.len_bytes().to_numpy().astype(np.int64) + 1) + 1
         count = np.diff(np.searchsorted(start, texts_end), prepend=0)
         row = np.repeat(np.arange(len(texts), dtype=np.int32), count)
         return cls(data, row, start, end - start)
 
     def digests(self, longest: int) -> Keys:
-        """(p,): a number for each; those of up to eight bytes, and of other lengths, are never equal.
-
-        Pieces of more bytes than `longest` have one that no shorter piece has.
-        """
-        mixed = self._mixed(self._window(slice(None), 0) + self.length.astype(np.uint64))
+        """(p,): a number for each, of its bytes up to `longest` and its length; different for different ones of eight bytes."""
+        mixed = self._mixed(self._window(slice(None), 0))
         at, rest = _WINDOW, np.flatnonzero(self.length > _WINDOW)
+        mixed[rest] = self._mixed(mixed[rest] ^ self.length[rest].astype(np.uint64))
         while len(rest) and at < longest:
             mixed[rest] = self._mixed(mixed[rest] ^ self._window(rest, at))
             at += _WINDOW
             rest = rest[self.length[rest] > at]
         return mixed.view(np.int64)
 
-    @property
-    def beyond_ascii(self) -> NDArray[np.bool_]:
-        """(p,): which have other characters than ASCII."""
-        found = (self._window(slice(None), 0) & _BEYOND_ASCII) != 0
-        at, rest = _WINDOW, np.flatnonzero(~found & (self.length > _WINDOW))
+    def beyond_ascii(self, pieces: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Which of these have other characters than ASCII."""
+        found = np.zeros(len(self.start), dtype=np.bool_)
+        at, rest = 0, pieces
         while len(rest):
             found[rest] = (self._window(rest, at) & _BEYOND_ASCII) != 0
             at += _WINDOW
             rest = rest[~found[rest] & (self.length[rest] > at)]
-        return found
+        return np.flatnonzero(found)
 
     def text(self, piece: int) -> str:
         """One of them."""
