@@ -372,7 +372,5 @@ def folded(text: pl.Expr) -> pl.Expr:
     beyond = text.str.contains("|".join((*rest, *_BECOME_SUCH)))
     few = pl.when(beyond).then(lower).otherwise(pl.lit(""))
     return (
-        pl.when(beyond)
-        .then(few.str.replace_many(list(rest), list(rest.values())))
-        .otherwise(lower)
+        pl.when(beyond).then(few.str.replace_many(list(rest), list(rest.values()))).otherwise(lower)
     )
