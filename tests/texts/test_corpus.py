@@ -191,11 +191,11 @@ def test_of_takes_whatever_there_is(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"texts, row 1: expected a text, found int 5"):
         Corpus.of(["a", 5])
     for read in (Corpus.read, Corpus.scan):
-        for given in (FRAME, ["a"], None):
+        for path_of in (FRAME, ["a"], None):
             with pytest.raises(
-                InputError, match="expected the path of a file, got .*Corpus.of takes"
+                InputError, match=r"expected the path of a file, got .*Corpus\.of takes"
             ):
-                read(given)  # type: ignore[arg-type]
+                read(path_of)  # type: ignore[arg-type]
 
 
 @given(st.data())
