@@ -78,8 +78,6 @@ def main() -> None:
     files = sum(map(Counter.total, counts.values()))
     for kind, outcomes in sorted(counts.items()):
         print(f"{kind:12}" + ", ".join(f"{n} {what}" for what, n in sorted(outcomes.items())))
-    for failure in failures:
-        print(f"FAILED {failure}")
     print(f"{files} crafted model files, {len(failures)} failures")
     if args.json:
         print(json.dumps({"files": files, "failures": len(failures)}))
@@ -105,6 +103,7 @@ def survey(files: int | None, seed: int) -> tuple[dict[str, Counter[str]], list[
                 print(f"{number + 1} files", file=sys.stderr, flush=True)
             if fault:
                 failures.append(f"{number} ({craft.kind}): {fault}")
+                print(f"FAILED {failures[-1]}", flush=True)
     return counts, failures
 
 
