@@ -102,8 +102,8 @@ class WeakSource:
 
     @property
     def useful(self) -> bool:
-        """Whether it is measured to add to majority vote all the same."""
-        return self.adds is not None and self.adds.value > 0
+        """Whether it is measured to add to majority vote all the same: a tenth of a point, as it is shown, or more."""
+        return self.adds is not None and round(self.adds.value, 3) > 0
 
 
 @dataclass(frozen=True)

@@ -410,9 +410,11 @@ class Terms:
         kinds: dict[str, type[WordGrams] | type[CharGrams]]
         kinds = {"words": WordGrams, "characters": CharGrams}
         grams = kinds[state["kind"]]
-        keys, idf = state["keys"], state["idf"]
+        keys, idf, vocabulary = state["keys"], state["idf"], state["vocabulary"]
+        if not isinstance(vocabulary, str):
+            raise ValueError("the vocabulary of lsa is not a text")
         if keys.dtype != np.int64 or keys.ndim != 1 or (np.diff(keys) <= 0).any():
             raise ValueError("the terms of lsa are out of order")
         if idf.dtype != np.float32 or idf.shape != keys.shape or not np.isfinite(idf).all():
             raise ValueError("the weights of lsa do not fit its terms")
-        return cls(grams.from_vocabulary(state["vocabulary"]), keys, idf)
+        return cls(grams.from_vocabulary(vocabulary), keys, idf)
