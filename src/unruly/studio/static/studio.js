@@ -348,7 +348,12 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   const here = $("[data-list] .here") || $("[data-whole]");
-  const number = classKey(event);
+  const number = classKey(event), popup = $("#popup");
+  if (popup && !popup.hidden && number >= 0) {  // it asks for a class: the document behind it is not meant
+    all("button[name=class]", popup)[number]?.click();
+    return;
+  }
+  if (popup && ["j", "k", "n", "p"].includes(key)) popup.hidden = true;
   if (number >= 0) {
     const queue = $(`[data-answer-number="${number}"]`);
     if (queue) { queue.click(); return; }
