@@ -66,6 +66,7 @@ from unruly.statistics import (
     posterior_share,
     sample_rows,
 )
+from unruly.texts.alike import unlike_first
 from unruly.texts.columns import UNKNOWN, names_classes
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
@@ -551,12 +552,13 @@ def _suggestion(
     frame = MatchFrame.of(documents.corpus).frame
 
     def shown(places: Iterable[int]) -> tuple[MatchedText, ...]:
-        """The first few that do not look alike."""
+        """The first few that do not look alike; near copies where there is nothing else, and no copies."""
         found: dict[str, MatchedText] = {}
-        for i in places:
+        texts = documents.corpus.texts
+        for i in unlike_first(places, lambda place: texts[int(one.rows[place])]):
             row = int(one.rows[i])
             spans = spans_of(one.rule.when, frame.row(row, named=True))
-            text = snippet(documents.corpus.texts[row], spans)
+            text = snippet(texts[row], spans)
             label, own = votes.classes[int(given[i])], documents.corpus.ids[row]
             found.setdefault(_letters(text), MatchedText(own, text, label, float(p[i, r])))
             if len(found) == EXAMPLES:
