@@ -1,6 +1,7 @@
 """Which texts to show of many: of near copies, such as forms and letters from a template, one shows what all show.
 
-Two texts are alike where they share more than half of the words that they have together (Jaccard, 1901: |a ∩ b| / |a ∪ b|).
+Two texts are alike where they share more than a third of the words that they have together (Jaccard, 1901:
+|a ∩ b| / |a ∪ b|).
 """
 
 from __future__ import annotations
@@ -37,4 +38,4 @@ def unlike_first(rows: Iterable[int], text: Callable[[int], str | None]) -> Iter
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
     """Of two texts without a word, the second tells nothing new."""
-    return one == other or 2 * len(one & other) > len(one | other)
+    return one == other or 3 * len(one & other) > len(one | other)
