@@ -662,6 +662,7 @@ def test_forms_are_ticked_with_the_mouse_in_the_popup(
     until(lambda: css(browser, "#popup").is_displayed(), "the popup")
     press(browser, "j")
     assert not css(browser, "#popup").is_displayed(), "who goes on makes no rule"
+    browser.get(f"{studio.base}/documents?words=subscribers")
     ActionChains(browser).double_click(css(browser, "#results mark")).perform()
     until(lambda: css(browser, "#popup").is_displayed(), "the popup")
     press(browser, "2")  # asks for the second class of a rule, and labels no document

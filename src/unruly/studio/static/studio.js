@@ -353,7 +353,10 @@ document.addEventListener("keydown", (event) => {
     all("button[name=class]", popup)[number]?.click();
     return;
   }
-  if (popup && ["j", "k", "n", "p"].includes(key)) popup.hidden = true;
+  if (popup && !popup.hidden && ["j", "k", "n", "p"].includes(key)) {  // on to another document
+    popup.hidden = true;
+    getSelection().removeAllRanges();
+  }
   if (number >= 0) {
     const queue = $(`[data-answer-number="${number}"]`);
     if (queue) { queue.click(); return; }
