@@ -8,6 +8,9 @@ from pathlib import Path
 
 from unruly.errors import InputError
 
+LONGEST_PIECE = 60  # characters of a word, or of what a rule matched
+_MOST_PIECES = 12  # that a rule matched in a text
+
 
 def plural(n: int, one: str, many: str = "") -> str:
     """A number with its noun, singular or plural.
@@ -27,6 +30,18 @@ def listed(names: Iterable[str], most: int = 12) -> str:
     known = [name if name.isprintable() else repr(name) for name in names]
     more = f" and {len(known) - most} more" if len(known) > most else ""
     return (", ".join(known[:most]) + more) or "none"
+
+
+def reason_with(reason: str, matched: Sequence[str]) -> str:
+    """Why a rule voted, and the words that it matched.
+
+    >>> reason_with("keywords: borrow, hold and 5 more", ["hold"]), reason_with("length 1 to 3", [])
+    ('keywords: borrow, hold and 5 more: “hold”', 'length 1 to 3')
+    """
+    pieces = [f"“{shortened(piece, LONGEST_PIECE)}”" for piece in matched[:_MOST_PIECES]]
+    more = len(matched) - len(pieces)
+    shown = ", ".join(pieces) + (f" and {more:,} more" if more else "")
+    return f"{reason}: {shown}" if shown and reason else reason or shown
 
 
 def free_name(wanted: str, taken: Container[str], between: str = " ") -> str:

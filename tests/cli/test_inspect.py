@@ -49,6 +49,7 @@ def test_spans_are_marked_and_escapes_harmless(unruly: Unruly, spam: Path) -> No
     done = unruly("show", spam, "--source", "subscribe")
     assert "\x1b" not in done.out
     assert "\\u001b[2J [subscribe] now" in done.out
+    assert "sub 4 sub and 1 more: “subscribe”)" in done.out, "which of the words it was"
     assert "1 of 1 document" in done.err
 
 

@@ -231,6 +231,19 @@ def test_equal_weights_are_called_equal() -> None:
     assert "b varies most: 0.50 to 2.00 times" in varied.description
 
 
+def test_sources_that_no_other_can_agree_and_disagree_with_are_not_drawn() -> None:
+    rows = [[0, 1, -1, 0, -1], [0, -1, 1, 1, -1], [0, 1, 1, 0, 0]] * 5
+    chart = agreement_map(count_pairs(Votes.from_array(rows, sources=["a", "b", "c", "d", "e"])))
+    assert chart is not None
+    assert "Left out" not in chart.description, "d votes for two classes, and meets all"
+    rows = [[0, 1, -1, 0, -1], [0, -1, 1, 1, -1], [-1, -1, -1, -1, 0]] * 5
+    chart = agreement_map(count_pairs(Votes.from_array(rows, sources=["a", "b", "c", "d", "e"])))
+    assert chart is not None
+    assert "Left out: 1 source that has no such pair." in chart.description
+    assert {name for row in chart.rows for name in row[:2]} == {"a", "b", "c", "d"}
+    assert ">e<" not in chart.svg
+
+
 def test_one_pair_or_many_that_agree_alike() -> None:
     rows = [[0, 0, 1], [1, 1, 0]] * 5
     chart = agreement_map(count_pairs(Votes.from_array(rows, sources=["x", "y", "z"])))

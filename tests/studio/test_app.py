@@ -68,6 +68,18 @@ def test_the_proposed_id_is_chosen_on_the_page(new: Any) -> None:
     assert "<option selected>key</option>" in new.get("/start").text
 
 
+def test_a_column_that_may_name_the_rows_is_offered_for_the_ids(tmp_path: Path) -> None:
+    path = tmp_path / "enquiries.csv"
+    rows = "".join(f"Q{100 + i},can I renew the book number {i}\n" for i in range(30))
+    path.write_text(f"ticket,question\n{rows}")
+    with client_of(Studio(ACCESS, data=path)) as client:
+        page = client.get("/start").text
+        assert '<option value="ticket">ticket (all values differ)</option>' in page
+        given = {"text": "question", "classes": "loans\nother", "id": "ticket"}
+        assert client.post("/start", data=given).status_code < 400
+    assert 'id = "ticket"' in (tmp_path / "unruly.toml").read_text()
+
+
 @pytest.mark.parametrize(("name", "text"), [("data.csv", "text,label\n"), ("app.py", "print(1)\n")])
 def test_what_cannot_be_a_file_of_texts_is_refused_before_there_is_a_page(
     tmp_path: Path, name: str, text: str

@@ -189,7 +189,7 @@ def test_the_whole_story(browser: Any, served: Callable[[Path], Served], tmp_pat
     focused = browser.switch_to.active_element.get_attribute("name")
     assert focused == "r0.c0.keywords:keywords", "words can be typed at once"
     name = css(browser, "input[name=name]")
-    name.send_keys(Keys.CONTROL, "a")
+    assert name.get_attribute("value") == "", "a source is called after its words until it is named"
     name.send_keys("music")
     Select(css(browser, "select[name='r0.votes']")).select_by_visible_text("ham")
     until(lambda: "label = &#34;ham" in browser.page_source or settled(browser), "the form")
@@ -660,6 +660,16 @@ def test_forms_are_ticked_with_the_mouse_in_the_popup(
     assert below["y"] + below["height"] < browser.execute_script("return innerHeight + scrollY")
     press(browser, Keys.ESCAPE)
     assert not css(browser, "#popup").is_displayed()
+    ActionChains(browser).double_click(css(browser, "#results mark")).perform()
+    until(lambda: css(browser, "#popup").is_displayed(), "the popup")
+    press(browser, "j")
+    assert not css(browser, "#popup").is_displayed(), "who goes on makes no rule"
+    browser.get(f"{studio.base}/documents?words=subscribers")
+    ActionChains(browser).double_click(css(browser, "#results mark")).perform()
+    until(lambda: css(browser, "#popup").is_displayed(), "the popup")
+    press(browser, "2")  # asks for the second class of a rule, and labels no document
+    until(lambda: "/rule/new" in browser.current_url and "class=spam" in browser.current_url, "it")
+    assert not (tmp_path / "spam" / "labels.csv").exists()
     assert complaints(browser, studio.base) == ([], [])
 
 
@@ -735,6 +745,22 @@ def test_long_names_of_many_classes_fit_a_phone(
         assert wide <= 390, path
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert complaints(browser, studio.base) == ([], [])
+
+
+def test_the_actions_of_a_rule_are_in_a_line_and_the_table_is_as_wide_as_the_page(
+    browser: Any, furnished: Served
+) -> None:
+    size = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    visit(browser, furnished, "/rules")
+    lines, over = browser.execute_script(
+        "const box = document.querySelector('.scroll');"
+        "return [[...document.querySelectorAll('.stacks .acts')].map((acts) => new Set("
+        "[...acts.querySelectorAll('button')].map((one) => Math.round(one.getBoundingClientRect().bottom))).size),"
+        "box.scrollWidth - box.clientWidth]"
+    )
+    assert (set(lines), over) == ({1}, 0)
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_a_phone_shows_the_actions_of_a_rule_in_a_line_and_the_shares_whole(

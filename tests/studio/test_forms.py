@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,20 @@ def test_a_source_from_marked_words() -> None:
     text = new_source(["my channel"], "spam", ["my_channel"])
     assert 'name = "my_channel 2"' in text
     assert '"my channel"' in text
+
+
+def test_a_form_without_a_name_is_called_after_its_words() -> None:
+    form = SourceForm.of_toml(new_source(["short loan", "renew"], "x", []))
+    blank = replace(form, name=" ")
+    assert blank.named([]).name == "short_loan"
+    assert blank.named(["short_loan"]).name == "short_loan 2"
+    assert form.named(["short_loan"]) is form, "a name that was given stays"
+    length = SourceForm.of_toml(
+        '[[source]]\nname = "a"\nrule = [{ label = "x", length = { max_words = 3 } }]'
+    )
+    assert replace(length, name="").named([]).name == "length"
+    words = replace(SourceForm.of_toml(new_source([], "x", [])), name="")
+    assert words.named([]).name == "keywords"
 
 
 RULES = [

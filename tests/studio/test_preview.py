@@ -78,6 +78,16 @@ def test_a_new_source_has_no_before(workspace: Workspace) -> None:
     assert found.removed.count == 0
 
 
+def test_others_agree_only_where_another_source_votes_for_the_class(workspace: Workspace) -> None:
+    song = HEAD.replace("spam", "ham").replace("money", "new one") + 'keywords = ["song"]\n'
+    assert not shown(workspace, song, None).only_voter
+    for source in source_rows(workspace.state, {}):
+        if "ham" in source.labels:
+            workspace.change_source("off", source.name)
+    assert shown(workspace, song, None).only_voter
+    assert not shown(workspace, HEAD + 'keywords = ["song"]\n').only_voter
+
+
 def test_the_model_judges_an_edit(workspace: Workspace) -> None:
     n = workspace.state.n
     ham = np.tile(np.array([[0.9, 0.1]], np.float32), (n, 1))

@@ -149,7 +149,7 @@ def test_the_page_shows_what_changed_and_all_models(
         assert "/train/difference" in client.get("/train").text
         part = client.get("/train/difference").text
         changed = Filter(changed="yes").rows(studio.workspace.state)
-        assert f"{len(changed)} of 73 answers" in part
+        assert f"{len(changed)} of 73 predictions" in part
         assert "about_the_song: removed" in part
         assert "From model to model" in client.get("/train/charts").text
         for row in changed[:2].tolist():

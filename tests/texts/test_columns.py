@@ -13,6 +13,7 @@ from unruly.texts.columns import (
     classes_of,
     find_layout,
     gold_numbers,
+    remembered,
     without_surrogates,
 )
 
@@ -91,6 +92,16 @@ def test_the_only_string_beside_the_named_ones_is_the_text() -> None:
     layout = find_layout(schema, name="x", id="key", label="kind")
     assert layout.text == "words"
     assert layout.own == {"key", "words", "kind"}
+
+
+def test_ids_beside_true_labels_are_not_the_texts_of_a_model_that_knows_another_column() -> None:
+    schema = {"ticket": STRING, "topic": STRING}
+    with pytest.raises(NoTextColumn, match="no column 'comment', as in training: pass"):
+        find_layout(schema, name="truth.csv", text=remembered("comment"), label="topic")
+    named = {"message": STRING, "topic": STRING}
+    assert find_layout(named, name="x", text=remembered("comment"), label="topic").text == "message"
+    assert find_layout({"ticket": STRING}, name="x", text=remembered("comment")).text == "ticket"
+    assert find_layout(schema, name="x", text="ticket", label="topic").text == "ticket"
 
 
 def test_many_candidates_are_listed_shortly() -> None:

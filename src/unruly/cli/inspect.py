@@ -136,7 +136,7 @@ def show(
 def _lines(one: ShownDocument) -> str:
     """One document on the screen, what rules matched in brackets."""
     gold = "" if one.gold is None else f"  gold: {one.gold}"
-    votes = "".join(f"\n  {vote.source}: {vote.label} ({vote.reason})" for vote in one.votes)
+    votes = "".join(f"\n  {vote.source}: {vote.label} ({one.why(vote)})" for vote in one.votes)
     text = indent(one.marked(), "  ")
     return f"{one.id}{gold}\n{text}{votes or chr(10) + '  no votes'}\n"
 

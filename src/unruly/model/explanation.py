@@ -27,11 +27,9 @@ from unruly.texts.corpus import Corpus
 from unruly.votes.majority import majority_classes
 from unruly.votes.sparse import SparseVotes
 from unruly.votes.votes import Votes
-from unruly.wording import plural, shortened
+from unruly.wording import LONGEST_PIECE, plural, reason_with, shortened
 
 _LONGEST_LABEL = 40  # characters of a partial vote's classes
-_LONGEST_WORD = 60  # characters of a word, or of what a rule matched
-_MOST_PIECES = 12  # that a rule matched in a text
 LEGEND = "here: the vote's share of the weight on this document; overall: the source's share over all documents"
 LEGEND_OF_ODDS = (
     "odds: factor on the odds of the voted class (below 1: against it); accuracy: of the source's votes, as estimated "
@@ -143,11 +141,14 @@ class Explanation:
         text = "" if self.text is None else f"<p>{marked_html(self.text, spans)}</p>"
         votes = html_table(
             ["source", "vote", *self._columns, "why"],
-            [(v.source, v.label, *self._cells(v), _why(v)) for v in self.votes],
+            [
+                (v.source, v.label, *self._cells(v), reason_with(v.reason, v.matched))
+                for v in self.votes
+            ],
         )
         words = html_table(
             ["word", f"effect on {self.label}"],
-            [(shortened(word.text, _LONGEST_WORD), f"{word.effect:+.3f}") for word in self.words],
+            [(shortened(word.text, LONGEST_PIECE), f"{word.effect:+.3f}") for word in self.words],
         )
         head = f"<p><b>{escape(str(self.answer))}</b>, {escape(decision(self.decided_by))}</p>"
         return "".join(
@@ -174,7 +175,7 @@ class Explanation:
                 f"words: drop in the classifier's probability of {self.label} when the word is removed",
             ]
             lines += [
-                f"  {word.effect:+.3f}  {shortened(word.text, _LONGEST_WORD)}"
+                f"  {word.effect:+.3f}  {shortened(word.text, LONGEST_PIECE)}"
                 for word in self.words
             ]
         if self.neighbours:
@@ -198,7 +199,7 @@ class Explanation:
         votes_width = max(len("vote"), *map(len, labels))
         rows = [("source", "vote", tuple(self._columns), "why")]
         rows += [
-            (v.source, label, self._cells(v), _why(v))
+            (v.source, label, self._cells(v), reason_with(v.reason, v.matched))
             for v, label in zip(self.votes, labels, strict=True)
         ]
         lines = []
@@ -264,13 +265,6 @@ def times(odds: float) -> str:
     ('×2', '×0.123', '×1000+', '×0.001-')
     """
     return "×1000+" if odds >= 1000 else "×0.001-" if odds <= 0.001 else f"×{odds:.3g}"
-
-
-def _why(vote: Vote) -> str:
-    pieces = [f"“{shortened(piece, _LONGEST_WORD)}”" for piece in vote.matched[:_MOST_PIECES]]
-    more = len(vote.matched) - len(pieces)
-    shown = ", ".join(pieces) + (f" and {more:,} more" if more else "")
-    return f"{vote.reason}: {shown}" if shown and vote.reason else vote.reason or shown
 
 
 def _neighbour(neighbour: Neighbour) -> str:

@@ -34,7 +34,7 @@ import itertools
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,6 +66,7 @@ from unruly.statistics import (
     posterior_share,
     sample_rows,
 )
+from unruly.texts.alike import unlike_first
 from unruly.texts.columns import UNKNOWN, names_classes
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
@@ -550,15 +551,18 @@ def _suggestion(
     given, order = p.argmax(axis=1), np.argsort(-p[:, r], kind="stable")
     frame = MatchFrame.of(documents.corpus).frame
 
+    @cache
+    def piece(place: int) -> str:
+        row = int(one.rows[place])
+        spans = spans_of(one.rule.when, frame.row(row, named=True))
+        return snippet(documents.corpus.texts[row], spans)
+
     def shown(places: Iterable[int]) -> tuple[MatchedText, ...]:
-        """The first few that do not look alike."""
+        """The first few that do not look alike; near copies where there is nothing else, and no copies."""
         found: dict[str, MatchedText] = {}
-        for i in places:
-            row = int(one.rows[i])
-            spans = spans_of(one.rule.when, frame.row(row, named=True))
-            text = snippet(documents.corpus.texts[row], spans)
-            label, own = votes.classes[int(given[i])], documents.corpus.ids[row]
-            found.setdefault(_letters(text), MatchedText(own, text, label, float(p[i, r])))
+        for i in unlike_first(places, piece):
+            label, own = votes.classes[int(given[i])], documents.corpus.ids[int(one.rows[i])]
+            found.setdefault(_letters(piece(i)), MatchedText(own, piece(i), label, float(p[i, r])))
             if len(found) == EXAMPLES:
                 break
         return tuple(found.values())

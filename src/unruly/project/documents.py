@@ -27,7 +27,7 @@ from unruly.texts.corpus import Corpus
 from unruly.texts.stream import defused
 from unruly.votes.provenance import Match
 from unruly.votes.votes import Votes
-from unruly.wording import known_name, listed
+from unruly.wording import known_name, listed, reason_with
 
 if TYPE_CHECKING:
     from unruly.model.weak_classifier import WeakClassifier
@@ -74,6 +74,11 @@ class ShownDocument:
             yield self.text[start:end], True
             last = end
         yield self.text[last:], False
+
+    def why(self, vote: Match) -> str:
+        """The rule behind a vote, and the words that it matched, which other rules may have matched as well."""
+        words = dict.fromkeys(self.text[start:end] for start, end in vote.spans)
+        return reason_with(vote.reason, list(words))
 
     def marked(self) -> str:
         """The text with each matched part in brackets."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from unruly.html import HUES, badge, escape, lacking, paragraph, percent, section
 from unruly.labelmodels.majority_vote import majority_vote
 from unruly.learner import Heads
+from unruly.texts.alike import unlike_first
 from unruly.votes.majority import majority_classes
 from unruly.votes.provenance import Match
 from unruly.votes.votes import ABSTAIN, Votes
@@ -94,9 +95,9 @@ def _ordered(rows: NDArray[np.bool_], key: NDArray[np.floating]) -> list[int]:
 
 
 def _shared_out(groups: dict[str, list[int]], texts: Sequence[str]) -> dict[str, list[int]]:
-    """Documents by turns from each group, no text twice."""
+    """Documents by turns from each group, near copies last and no text twice."""
     taken: dict[str, list[int]] = {name: [] for name in groups}
-    left = {name: iter(rows) for name, rows in groups.items()}
+    left = {name: unlike_first(rows, texts.__getitem__) for name, rows in groups.items()}
     seen: set[str] = set()
     while left and len(seen) < MOST:
         for name in list(left):

@@ -354,12 +354,16 @@ def _weights_description(shown: Sequence[tuple[Weights, float]], against: bool) 
 def agreement_map(pairs: Pairs) -> Chart | None:
     """Blue: both vote alike; red: they conflict; pale: half and half.
 
-    None where no two sources can both agree and disagree, as where all vote for one class each, or where none of
-    those meets on enough documents.
+    Only sources that can both agree and disagree with another one, which sources that vote for one class each
+    cannot, and that meet it on enough documents; None where there are none.
     """
-    if not np.triu(pairs.informative & (pairs.both >= FEW_COMMON), k=1).any():
+    tells = pairs.informative & (pairs.both >= FEW_COMMON)  # (k, k)
+    np.fill_diagonal(tells, val=False)
+    compared = np.flatnonzero(tells.any(axis=1))
+    if not len(compared):
         return None
-    order = np.sort(np.argsort(-np.diag(pairs.both), kind="stable")[:MOST_SOURCES])
+    votes = np.diag(pairs.both)[compared]
+    order = np.sort(compared[np.argsort(-votes, kind="stable")[:MOST_SOURCES]])
     pick = np.ix_(order, order)
     both, shares, informative = pairs.both[pick], pairs.agreement[pick], pairs.informative[pick]
     drawn = np.where(informative & ~np.eye(len(order), dtype=np.bool_), both, 0)  # (k, k)
@@ -370,7 +374,7 @@ def agreement_map(pairs: Pairs) -> Chart | None:
     return Chart(
         name="agreement",
         title="Which sources agree",
-        description=_agreement_description(names, shares, drawn, len(pairs.sources)),
+        description=_agreement_description(names, shares, drawn, len(compared), len(pairs.sources)),
         svg=board(names, colours, texts, square=max(16.0, min(40.0, 300.0 / k))),
         header=("source", "other source", "common documents", "agree"),
         rows=tuple(
@@ -400,7 +404,7 @@ def _agreement_text(share: float, both: int, k: int) -> str:
 
 
 def _agreement_description(
-    names: list[str], shares: NDArray[np.float64], both: NDArray[np.int64], k: int
+    names: list[str], shares: NDArray[np.float64], both: NDArray[np.int64], compared: int, k: int
 ) -> str:
     known = [
         (float(shares[i, j]), names[i], names[j])
@@ -413,8 +417,11 @@ def _agreement_description(
         f"Blue where they agree, red where they conflict, grey where they share fewer than {FEW_COMMON}, or where "
         "the classes that they vote for leave no choice. "
     )
-    if k > len(names):
-        message += f"The {len(names)} of {k} sources with most votes are drawn. "
+    if compared < k:
+        left = "source that has" if k - compared == 1 else "sources that have"
+        message += f"Left out: {k - compared:,} {left} no such pair. "
+    if compared > len(names):
+        message += f"The {len(names)} of {compared} sources with most votes are drawn. "
     if not known:
         return message + f"No such pair votes on {FEW_COMMON} common documents or more."
     shared = [share for share, _, _ in known]

@@ -47,6 +47,7 @@ from unruly.studio.workspace import ChangedOutsideError, Workspace
 from unruly.wording import duration, shortened
 
 HERE = Path(str(files("unruly.studio")))
+_LABEL_COMMAND = re.compile(r"<code>unruly label [^<]*</code>")
 HUES = 36  # class colours; more classes repeat them
 NAVIGATION = (
     ("documents", "Documents"),
@@ -99,6 +100,7 @@ class Studio:
             "isolated": _isolated,
             "capital": _capital,
             "code": _code,
+            "linked": _linked,
         }
 
     def open(self, project: Path) -> None:
@@ -373,6 +375,15 @@ def _code(text: str) -> Markup:
     Markup('more labels (<code>unruly label</code>), and one ` of yours')
     """
     return Markup(with_code(text))
+
+
+def _linked(text: str) -> Markup:
+    """A sentence as HTML; where it names the command that asks for labels, the page does that.
+
+    >>> _linked("or label 20 documents (`unruly label PROJECT`)")
+    Markup('or label 20 documents (<a href="/label">Label</a>)')
+    """
+    return Markup(_LABEL_COMMAND.sub('<a href="/label">Label</a>', with_code(text)))
 
 
 def _count(value: int | None) -> str:

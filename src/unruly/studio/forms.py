@@ -237,6 +237,14 @@ class SourceForm:
         except ProjectError:  # written in a way that cannot be edited in place
             return whole
 
+    def named(self, taken: Sequence[str]) -> SourceForm:
+        """The form; one whose name was left empty is called after its first words, or after the kind of rule."""
+        if self.name.strip():
+            return self
+        one = self.rules[0].conditions[0]
+        words = words_in(one.text(KINDS["keywords"].fields[0])) if one.kind == "keywords" else []
+        return replace(self, name=_name_after(words or [one.kind], taken))
+
     def problem(self) -> FormProblem | None:
         """The first thing that is wrong, or missing."""
         if not self.name.strip():
@@ -440,8 +448,13 @@ def _swapped(items: tuple[Item, ...], at: int, item: Item) -> tuple[Item, ...]:
 
 def new_source(words: Sequence[str], label: str, taken: Sequence[str]) -> str:
     """The TOML of a new source that looks for words, under a name of its own."""
-    base = re.sub(r"\W+", "_", words[0].lower()).strip("_") if words else "new"
     listed = KINDS["keywords"].fields[0]
     values = {"keywords:keywords": listed.shown(words)}
     rule = RuleForm(label=label, conditions=(ConditionForm(values=values),))
-    return SourceForm(free_name(base or "new", taken), (rule,)).to_toml()
+    return SourceForm(_name_after(words, taken), (rule,)).to_toml()
+
+
+def _name_after(words: Sequence[str], taken: Sequence[str]) -> str:
+    """A free name for a source, by the first of its words."""
+    base = re.sub(r"\W+", "_", words[0].lower()).strip("_") if words else ""
+    return free_name(base or "new", taken)

@@ -167,6 +167,7 @@ class Preview:
     contradicts: PreviewedDocuments | None  # votes against the model; None without one
     by_model: Share | None  # the mean probability of its votes: its accuracy, as the model sees it
     by_others: Share | None  # votes that agree with the majority of the other sources
+    only_voter: bool  # no other source votes for any of its classes, so none can agree
     measured: Share | None  # against labels
     examples: tuple[Example, ...]
     covered: int  # documents with a vote, after
@@ -306,6 +307,7 @@ def _outcome(
         contradicts=None if state.answers is None else contradicts,
         by_model=_by_model(votes, state),
         by_others=_by_others(votes, old, state),
+        only_voter=_only_voter(source, saved, state),
         measured=None if state.truth is None else _agreement(votes, state.truth),
         examples=_examples(source, state.classes),
         covered=int(state.votes.covered.sum()) + effect.covered,
@@ -349,6 +351,16 @@ def _by_others(votes: SourceMatches, old: SourceMatches | None, state: State) ->
     rows = np.flatnonzero(votes.voted)
     others = counts_with(state, rows, None if old is None else old.take(rows))
     return _agreement(votes.take(rows), winners(others))
+
+
+def _only_voter(source: Source, saved: str | None, state: State) -> bool:
+    """Whether no other source votes for a class that this one votes for."""
+    if not state.votes.k:
+        return True
+    classes = state.classes
+    own = {c for rule in source.rules for c in rule.named(classes) or range(len(classes))}
+    rest = [line for line in state.summary.sources if line.source != saved and line.j is not None]
+    return not any(own.intersection(line.polarity) for line in rest)
 
 
 def _by_model(votes: SourceMatches, state: State) -> Share | None:

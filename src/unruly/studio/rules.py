@@ -202,7 +202,8 @@ def new(studio: Studio, request: PageRequest) -> Response:
     if label not in work.state.classes:
         label = work.state.classes[0]
     text = new_source(words, label, source_names(work.state.text))
-    return _editor(studio, None, text, None if words else work.draft(""))
+    draft = None if words else work.draft("")
+    return _editor(studio, None, text, draft, unnamed=not words and draft is None)
 
 
 def _marked(request: PageRequest) -> list[str]:
@@ -211,10 +212,15 @@ def _marked(request: PageRequest) -> list[str]:
     return request.lists.get("form") or ([words] if words else [])
 
 
-def _editor(studio: Studio, name: str | None, saved: str, draft: str | None) -> Response:
+def _editor(
+    studio: Studio, name: str | None, saved: str, draft: str | None, *, unnamed: bool = False
+) -> Response:
+    """`unnamed`: the form has no name yet, and the source gets one by its words."""
     prepare(studio.workspace.state)
     text = draft if draft is not None else saved
     form, hint = _form_of(text)
+    if form is not None and unnamed:
+        form = replace(form, name="")
     kinds = set() if form is None else {c.kind for rule in form.rules for c in rule.conditions}
     context = {
         "here": "rules",
@@ -272,6 +278,8 @@ def preview_source(studio: Studio, request: PageRequest) -> Response:
     saved = given.get("saved") or None
     state, lost = work.state, ""
     form = SourceForm.of_fields(given) if given.get("way") == "form" else None
+    if form is not None and saved is None:
+        form = form.named(source_names(state.text))
     try:
         toml = toml if form is None else form.to_toml(toml)
         if "typed" in given:  # before anything that takes time

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
@@ -32,6 +33,7 @@ from unruly.studio.history import Step
 from unruly.studio.state import State
 from unruly.studio.training import Job, Trainer
 from unruly.studio.workspace import Workspace
+from unruly.texts.alike import unlike_first
 from unruly.texts.columns import UNKNOWN
 from unruly.votes.provenance import Match
 from unruly.wording import plural
@@ -221,10 +223,7 @@ def _criticism(number: int, critique: Critique, told: str, state: State) -> Crit
     from unruly.model.critique import remedy_of
 
     about = _about(critique, state)
-    first: list[list[int]] = [
-        [] if mask is None else np.flatnonzero(mask)[:EXAMPLES].tolist()
-        for mask in (about.fits, about.misfits)
-    ]
+    first = [_examples(mask, state) for mask in (about.fits, about.misfits)]
     rows = [*first[0], *first[1]]
     named = [one for one in state.project.sources.sources if one.name in about.sources]
     fired = (
@@ -237,6 +236,12 @@ def _criticism(number: int, critique: Critique, told: str, state: State) -> Crit
         for i, (row, matches) in enumerate(zip(rows, fired, strict=True))
     )
     return Criticism(number, told, remedy_of(critique), examples, about.link)
+
+
+def _examples(mask: NDArray[np.bool_] | None, state: State) -> list[int]:
+    """The first few documents that do not look alike."""
+    rows: list[int] = [] if mask is None else np.flatnonzero(mask).tolist()
+    return list(islice(unlike_first(rows, state.corpus.texts.__getitem__), EXAMPLES))
 
 
 def _judged(state: State) -> NDArray[np.int64]:

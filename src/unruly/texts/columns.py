@@ -114,7 +114,9 @@ def find_layout(
     ...
     unruly.texts.columns.NoTextColumn: c.csv: which column holds the text is not obvious: pass it with text = "..." (one of q, a)
     """
+    gone: str | None = None  # the column of a model's texts, which this table has not
     if isinstance(text, Remembered):
+        gone = None if text in schema else str(text)
         free = text not in (id, label)
         text = str(text) if free and schema.get(text) == pl.String else None
     if label_may_be_missing and label is not None and label not in schema:
@@ -123,7 +125,7 @@ def find_layout(
         if column is not None and column not in schema:
             raise missing_column(column, schema, name=name, role=role)
     if text is None:
-        text = _obvious_text(schema, taken={id, label}, name=name)
+        text = _obvious_text(schema, taken={id, label}, name=name, gone=gone)
     if text in (id, label) or (id is not None and id == label):
         raise InputError(
             "one column cannot be two of text, id and label: name different columns",
@@ -162,7 +164,13 @@ def missing_column(column: str, known: Iterable[str], *, name: str, role: str) -
     )
 
 
-def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], name: str) -> str:
+def _obvious_text(
+    schema: Mapping[str, pl.DataType], taken: set[str | None], name: str, gone: str | None
+) -> str:
+    """The column that is called as texts are; or else the only one of strings, unless another was expected.
+
+    A table of ids and true labels lacks the column of texts (`gone`) that the model knows: its ids are no texts.
+    """
     strings = [c for c, kind in schema.items() if kind == pl.String and c not in taken]
     free = [c for c in schema if c not in taken]
     for column in free:
@@ -180,7 +188,13 @@ def _obvious_text(schema: Mapping[str, pl.DataType], taken: set[str | None], nam
     if len(telling) == 1:
         return telling[0]
     if len(strings) == 1 and not ID_NAME.search(strings[0].strip()):
-        return strings[0]
+        if gone is None or len(schema) == 1:
+            return strings[0]
+        raise NoTextColumn(
+            f"there is no column {gone!r}, as in training: pass the column with the texts with",
+            f" (columns are {listed(schema)})",
+            where=Where(name),
+        )
     if len(strings) < 2:
         known = f" (columns are {listed(schema)})"
         raise NoTextColumn("no column holds text: pass one with", known, where=Where(name))

@@ -348,7 +348,15 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   const here = $("[data-list] .here") || $("[data-whole]");
-  const number = classKey(event);
+  const number = classKey(event), popup = $("#popup");
+  if (popup && !popup.hidden && number >= 0) {  // it asks for a class: the document behind it is not meant
+    all("button[name=class]", popup)[number]?.click();
+    return;
+  }
+  if (popup && !popup.hidden && ["j", "k", "n", "p"].includes(key)) {  // on to another document
+    popup.hidden = true;
+    getSelection().removeAllRanges();
+  }
   if (number >= 0) {
     const queue = $(`[data-answer-number="${number}"]`);
     if (queue) { queue.click(); return; }
