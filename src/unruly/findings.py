@@ -101,6 +101,11 @@ class WeakSource:
         return self.below_chance or self.accuracy.high <= 0.5
 
     @property
+    def better_than_chance(self) -> bool:
+        """Whether its votes are rather evidence than not: by the figure itself, whatever the interval."""
+        return self.chance is not None and self.accuracy.value > self.chance
+
+    @property
     def useful(self) -> bool:
         """Whether it is measured to add to majority vote all the same."""
         return self.adds is not None and self.adds.value > 0

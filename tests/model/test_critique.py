@@ -377,7 +377,20 @@ def test_what_is_clearly_better_than_chance_is_kept() -> None:
     assert source.clear
     assert remedy_of(source) is None
     assert sentence(source).endswith("keep it, or make its rules more specific.")
-    assert remedy_of(replace(SOURCE, chance=0.1)) == DisableSource("link")
+
+
+def test_a_source_is_to_be_disabled_only_where_the_figure_itself_is_no_better_than_chance() -> None:
+    """The interval reaches down to chance, but rather evidence than not: disabling such sources costs accuracy."""
+    rather = replace(SOURCE, chance=0.15)
+    assert rather.clear
+    assert not rather.above_chance
+    assert remedy_of(rather) is None
+    assert sentence(rather).endswith(
+        "chance level 15%: read some of its matches before you change it."
+    )
+    assert remedy_of(replace(rather, measured=True)) is None
+    assert "disable" not in sentence(replace(rather, measured=True))
+    assert remedy_of(replace(SOURCE, chance=0.2)) == DisableSource("link")
 
 
 def test_by_an_estimate_no_source_is_disabled_that_leaves_a_class_to_one() -> None:
