@@ -86,24 +86,17 @@ class WeakSource:
     )
 
     @property
-    def below_chance(self) -> bool:
-        """Whether its whole interval is no higher than the accuracy of such votes on any documents."""
-        return self.chance is not None and self.accuracy.high <= self.chance
-
-    @property
     def above_chance(self) -> bool:
-        """Whether its whole interval is above that: then its votes are evidence, however often they are wrong."""
-        return self.chance is not None and self.accuracy.low > self.chance
+        """Whether it is right more often than such votes on any documents: then they are evidence, however often wrong.
+
+        By the figure itself, whatever the interval: dropping such sources costs accuracy (lab/LOG.md, 2026-11-19).
+        """
+        return self.chance is not None and self.accuracy.value > self.chance
 
     @property
     def clear(self) -> bool:
-        """Whether the interval leaves no doubt."""
-        return self.below_chance or self.accuracy.high <= 0.5
-
-    @property
-    def better_than_chance(self) -> bool:
-        """Whether its votes are rather evidence than not: by the figure itself, whatever the interval."""
-        return self.chance is not None and self.accuracy.value > self.chance
+        """Whether the interval leaves no doubt: no higher than chance, or than one half."""
+        return self.accuracy.high <= max(self.chance or 0.0, 0.5)
 
     @property
     def useful(self) -> bool:

@@ -237,9 +237,7 @@ def _weak_source(found: WeakSource) -> str:
         points = f"{100 * found.adds.value:.1f} points"
         return f"{first}, and still adds {points} to majority vote: change its rules."
     if found.above_chance:
-        return f"{first}. Its votes are evidence all the same: keep it, or make its rules more specific."
-    if found.better_than_chance:
-        return f"{first}: read some of its matches before you change it."
+        return f"{first}. By this figure its votes are evidence all the same: keep it, or make its rules more specific."
     if found.measured:
         return f"{first}: change its rules, or disable it."
     first += ": read some of its matches; if they are wrong, change its rules"

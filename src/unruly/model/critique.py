@@ -102,7 +102,7 @@ def remedy_of(critique: Critique) -> Remedy | None:
                 return None
             return DropWord(critique.source, critique.rule, critique.word)
         case WeakSource():
-            kept = critique.useful or critique.better_than_chance or critique.leaves is not None
+            kept = critique.useful or critique.above_chance or critique.leaves is not None
             return DisableSource(critique.source) if critique.clear and not kept else None
         case SilentSource(source=source):
             return DisableSource(source)
