@@ -185,10 +185,11 @@ class OneClassVoted:
 
 @dataclass(frozen=True)
 class SilentSource:
-    """A source that never votes on these documents."""
+    """A source that never votes on these documents; its rules may be those meant for a class without votes."""
 
     kind: ClassVar[str] = "silent_source"
     source: str
+    missing: tuple[str, ...] = ()  # classes that no source votes for
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,8 @@ def sentence(found: Finding, project: Path | None = None) -> str:
                 f"{found.share:.0%} of the {found.votes:,} votes of {found.source} are also votes of "
                 f"{found.other}: merge the two."
             )
+        case SilentSource(source=source, missing=missing) if missing:
+            return f"{source} never votes on these documents, and no source votes for {listed(missing)}: change its rules."
         case SilentSource(source=source):
             return f"{source} never votes on these documents: change its rules, or disable it."
         case (
@@ -196,6 +198,8 @@ def _silent_sources(silent: Sequence[SilentSource]) -> str:
     if len(silent) == 1:
         return sentence(silent[0])
     names = listed(one.source for one in silent)
+    if missing := silent[0].missing:
+        return f"{names} never vote on these documents, and no source votes for {listed(missing)}: change their rules."
     return f"{names} never vote on these documents: change their rules, or disable them."
 
 

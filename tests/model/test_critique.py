@@ -33,7 +33,7 @@ from unruly.model.critique import (
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
-from unruly.sentences import critique_sentences, sentence
+from unruly.sentences import critique_sentences, sentence, sentences
 from unruly.statistics import Share, wilson
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import Votes
@@ -351,6 +351,19 @@ def test_what_a_critique_asks_for() -> None:
     assert remedy_of(SilentSource("x")) == DisableSource("x")
     assert remedy_of(RepeatedSource("a", "b", 40, 0.9)) == MergeSource("a", "b")
     assert remedy_of(RepeatedSource("a", "b", 40, 1.0)) == DisableSource("a")
+
+
+def test_a_silent_source_is_not_to_be_disabled_where_a_class_has_no_votes() -> None:
+    """Its rules may be the ones that are meant for that class: with it disabled, the class would have none."""
+    votes = votes_of([[0, 0, -1]] * 50)
+    found = [c for c in critique_rules(votes, judged(votes)) if isinstance(c, SilentSource)]
+    assert found == [SilentSource("z", votes.classes[1:])]
+    assert remedy_of(found[0]) is None
+    assert sentence(found[0]).endswith("c: change its rules.")
+    assert "disable" not in sentences([found[0], replace(found[0], source="y")])[0]
+    both = votes_of([[0, 0, -1], [1, 1, -1], [2, 2, -1]] * 50)
+    found = [c for c in critique_rules(both, judged(both)) if isinstance(c, SilentSource)]
+    assert [remedy_of(one) for one in found] == [DisableSource("z")]
 
 
 def test_where_a_person_has_to_read_first_there_is_no_remedy() -> None:
