@@ -395,7 +395,7 @@ def test_what_is_clearly_better_than_chance_is_kept() -> None:
 def test_a_source_is_to_be_disabled_only_where_the_figure_itself_is_no_better_than_chance() -> None:
     """The interval reaches down to chance, but it is rather evidence than not: disabling such sources costs accuracy."""
     rather = replace(SOURCE, chance=0.15)
-    assert rather.accuracy.low < rather.chance < rather.accuracy.value
+    assert rather.accuracy.low < 0.15 < rather.accuracy.value
     for one in (rather, replace(rather, measured=True)):
         assert remedy_of(one) is None
         assert "disable" not in sentence(one)
