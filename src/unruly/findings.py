@@ -86,19 +86,17 @@ class WeakSource:
     )
 
     @property
-    def below_chance(self) -> bool:
-        """Whether its whole interval is no higher than the accuracy of such votes on any documents."""
-        return self.chance is not None and self.accuracy.high <= self.chance
-
-    @property
     def above_chance(self) -> bool:
-        """Whether its whole interval is above that: then its votes are evidence, however often they are wrong."""
-        return self.chance is not None and self.accuracy.low > self.chance
+        """Whether it is right more often than such votes on any documents: then they are evidence, however often wrong.
+
+        By the figure itself, whatever the interval: dropping such sources costs accuracy (lab/LOG.md, 2026-11-19).
+        """
+        return self.chance is not None and self.accuracy.value > self.chance
 
     @property
     def clear(self) -> bool:
-        """Whether the interval leaves no doubt."""
-        return self.below_chance or self.accuracy.high <= 0.5
+        """Whether the interval leaves no doubt: no higher than chance, or than one half."""
+        return self.accuracy.high <= max(self.chance or 0.0, 0.5)
 
     @property
     def useful(self) -> bool:
@@ -187,10 +185,11 @@ class OneClassVoted:
 
 @dataclass(frozen=True)
 class SilentSource:
-    """A source that never votes on these documents."""
+    """A source that never votes on these documents; its rules may be those meant for a class without votes."""
 
     kind: ClassVar[str] = "silent_source"
     source: str
+    missing: tuple[str, ...] = ()  # classes that no source votes for
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,8 @@ def sentence(found: Finding, project: Path | None = None) -> str:
                 f"{found.share:.0%} of the {found.votes:,} votes of {found.source} are also votes of "
                 f"{found.other}: merge the two."
             )
+        case SilentSource(source=source, missing=missing) if missing:
+            return f"{source} never votes on these documents, and no source votes for {listed(missing)}: change its rules."
         case SilentSource(source=source):
             return f"{source} never votes on these documents: change its rules, or disable it."
         case (
@@ -198,6 +200,8 @@ def _silent_sources(silent: Sequence[SilentSource]) -> str:
     if len(silent) == 1:
         return sentence(silent[0])
     names = listed(one.source for one in silent)
+    if missing := silent[0].missing:
+        return f"{names} never vote on these documents, and no source votes for {listed(missing)}: change their rules."
     return f"{names} never vote on these documents: change their rules, or disable them."
 
 
@@ -239,7 +243,7 @@ def _weak_source(found: WeakSource) -> str:
         points = f"{100 * found.adds.value:.1f} points"
         return f"{first}, and still adds {points} to majority vote: change its rules."
     if found.above_chance:
-        return f"{first}. Its votes are evidence all the same: keep it, or make its rules more specific."
+        return f"{first}. By this figure its votes are evidence all the same: keep it, or make its rules more specific."
     if found.measured:
         return f"{first}: change its rules, or disable it."
     first += ": read some of its matches; if they are wrong, change its rules"
