@@ -62,6 +62,16 @@ def test_documents_without_mass_teach_nothing(task: tuple[np.ndarray, np.ndarray
     assert (text.descend(None, first, mass, 10) == text.descend(None, second, mass, 10)).all()
 
 
+def test_where_no_document_has_mass_every_class_is_as_likely(
+    task: tuple[np.ndarray, np.ndarray],
+) -> None:
+    x, labels = task
+    text = CrossFitting.of(x, np.arange(300) % 3, 3, l2=1.0)
+    q, nothing = np.eye(3)[labels], np.zeros(300)
+    found = np.exp(text.held_out(text.descend(None, q, nothing, 10), q, nothing))
+    assert found == pytest.approx(1 / 3)
+
+
 def test_large_features_are_scaled_as_needed(
     task: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,14 @@ def test_it_is_the_best_of_all(seed: int) -> None:
     assert learnt_temperature(scores, labels, weights * 5, 3.0) == pytest.approx(found, rel=1e-4)
 
 
+@given(st.integers(0, 10_000), st.floats(-30, 30))
+def test_what_is_added_to_all_scores_of_a_document_changes_nothing(seed: int, added: float) -> None:
+    scores, labels = planted(30, 3.0, seed=seed)
+    alone = learnt_temperature(scores, labels, np.ones(30), 3.0)
+    scores[::2] += added
+    assert learnt_temperature(scores, labels, np.ones(30), 3.0) == pytest.approx(alone, rel=1e-4)
+
+
 @given(st.integers(0, 10_000), st.integers(0, 60))
 def test_one_label_more_moves_it_a_little(seed: int, n: int) -> None:
     scores, labels = planted(n + 1, 3.0, seed=seed)

@@ -315,6 +315,10 @@ def test_the_parameter_study_counts_the_default_once() -> None:
     assert lines_with(said, "**One seed** on youtube")
     again = replace(several[0], run=replace(several[0].run, seed=1))
     assert "One seed" not in (parameter_study.table([*several, again]) or "One seed")
+    voters = {**study, "settings": (("attention", "voters"),)}
+    other = [outcome("youtube", "paper", 0.9, {**voters, "seed": seed}) for seed in (0, 1)]
+    both = parameter_study.table([*several, *other])
+    assert lines_with(both, "**One seed** on youtube (The paper's method):")
 
 
 def trial(number: int, valid: float, test: float, selection: str = "gold") -> Outcome:

@@ -71,7 +71,7 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
         f"{default.learning_rate:g}, hidden size {default.hidden}, marked *). The paper shows its curves as "
         "pictures, without figures; it says that accuracy is stable unless a loss weight is too large and, on "
         "spouse, the learning rate too small or the hidden size too large. The paper chose these defaults with gold in "
-        "view." + _one_seed(found),
+        "view." + _one_seed(found, named),
         *(
             part
             for title, by_parameter in curves(outcomes).items()
@@ -83,16 +83,18 @@ def table(outcomes: Sequence[Outcome]) -> str | None:
     )
 
 
-def _one_seed(found: Cells) -> str:
-    """Where a curve is of one seed, and so what it cannot tell."""
-    seeds: dict[str, set[int]] = {}
-    for o in (o for by_dataset in found.values() for o in _all(by_dataset)):
-        seeds.setdefault(o.run.dataset, set()).add(o.run.seed)
-    alone = [name for name in datasets(found) if len(seeds[name]) == 1]
-    if not alone:
+def _one_seed(found: Cells, named: bool) -> str:
+    """Where the curves of a line are of one seed, and so what they cannot tell."""
+    told = []
+    for variant, by_dataset in found.items():
+        seeds = {name: {o.run.seed for o in several} for name, several in by_dataset.items()}
+        alone = [name for name in datasets(found) if len(seeds.get(name, ())) == 1]
+        line = f" ({variant.title(named)})" if len(found) > 1 else ""
+        told += [f"{', '.join(alone)}{line}"] if alone else []
+    if not told:
         return ""
     return (
-        f" **One seed** on {', '.join(alone)}: what moves there from one value to the next is the parameter and chance "
+        f" **One seed** on {'; '.join(told)}: what moves there from one value to the next is the parameter and chance "
         "together."
     )
 
