@@ -1,12 +1,13 @@
 """Model files made to do harm: how many are refused, and whether any of them gets anywhere.
 
-    python lab/benchmarks/hostile.py [--files 500] [--seed 0] [--json]
+    python lab/benchmarks/hostile.py [--files 500 | --each] [--seed 0] [--json]
 
 A small model is fitted and saved; from it files are crafted whose checksum is right: members with names that
 lead out of a folder, rules that name Python files, word lists, tables and packages, encoders that name hubs,
 classes and greedy tokenizers, patterns that explode, values and arrays that are not what they ought to be.
 Each is loaded, asked to predict and explain, in a process of its own. It holds when the file is refused in one
 line or answers, within SECONDS and MEGABYTES, having opened nothing but itself. Printed: the count of each kind.
+With --each nothing is left to chance: every place in every JSON member gets each of a few plain values, and is left out.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ import sys
 import tempfile
 import warnings
 import zipfile
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +45,15 @@ MEGABYTES = 500
 TEXTS = ["subscribe to my channel", "a" * 3000, "what a lovely song " * 50, ""]
 SECRET = "secret-of-the-user"
 Members = dict[str, bytes]
+Place = tuple[str | int, ...]
 NASTY: tuple[Any, ...] = (
     None, True, -1, 0, 3, 10**6, 2**31, 2**63, 10**30, 1e308, -1e308, 0.5, "", "spam", "a\nb", "../x", "\x1b[2J",
     "/etc/passwd", "x" * 10_000, [], {}, [[]], [None], [0] * 1000, {"a": {"b": []}}, {"$array": "a0"},
     {"function": {"file": "rules.py", "name": "f"}}, {"$array": "none"}, [1e308] * 3, "NaN",
     float("nan"), 10**400, "\ud800",
 )  # fmt: skip
+PLAIN: tuple[Any, ...] = ([], {}, "", "x", 0, -1, 1.5, None, True, [[]], [0], ["x"])
+FIRST = 3  # of a list, as many places are tried
 
 
 @dataclass(frozen=True)
@@ -65,39 +70,40 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--files", type=int, default=500)
+    parser.add_argument("--each", action="store_true", help="every place of the JSON, instead")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     args = parser.parse_args()
-    counts, failures = survey(args.files, args.seed)
+    counts, failures = survey(None if args.each else args.files, args.seed)
+    files = sum(map(Counter.total, counts.values()))
     for kind, outcomes in sorted(counts.items()):
         print(f"{kind:12}" + ", ".join(f"{n} {what}" for what, n in sorted(outcomes.items())))
-    for failure in failures:
-        print(f"FAILED {failure}")
-    print(f"{args.files} crafted model files, {len(failures)} failures")
+    print(f"{files} crafted model files, {len(failures)} failures")
     if args.json:
-        print(json.dumps({"files": args.files, "failures": len(failures)}))
+        print(json.dumps({"files": files, "failures": len(failures)}))
     raise SystemExit(bool(failures))
 
 
-def survey(files: int, seed: int) -> tuple[dict[str, Counter[str]], list[str]]:
-    """How each kind of file ended, and what went wrong."""
-    counts: dict[str, Counter[str]] = {craft.kind: Counter() for craft in CRAFTS}
+def survey(files: int | None, seed: int) -> tuple[dict[str, Counter[str]], list[str]]:
+    """How each kind of file ended, and what went wrong; None: every place, in order."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     failures: list[str] = []
     with tempfile.TemporaryDirectory() as name:
         room = Path(name)
         members = sound(room)
         os.chdir(room / "home")
-        for number in range(files):
-            craft = CRAFTS[number % len(CRAFTS)]
+        crafts = each(members) if files is None else islice(cycle(CRAFTS), files)
+        for number, craft in enumerate(crafts):
             path = room / "home" / "crafted.unruly"
             path.write_bytes(craft.make(dict(members), random.Random(f"{seed} {number}"), room))
             found = trial(partial(_use, path), PATIENCE, MEGABYTES)
             fault = _fault(found, room)
             counts[craft.kind][FAILED if fault else found.outcome] += 1
             if (number + 1) % 50 == 0:
-                print(f"{number + 1} of {files} files", file=sys.stderr, flush=True)
+                print(f"{number + 1} files", file=sys.stderr, flush=True)
             if fault:
                 failures.append(f"{number} ({craft.kind}): {fault}")
+                print(f"FAILED {failures[-1]}", flush=True)
     return counts, failures
 
 
@@ -425,6 +431,44 @@ def _values(members: Members, rng: random.Random, room: Path) -> bytes:
         plain = json.loads(members[name])
         members[name] = json.dumps(_changed(plain, rng)).encode()
     return packed(in_order(members))
+
+
+def each(members: Members) -> Iterator[Craft]:
+    """A file for every place in every JSON member and each of PLAIN, and one without the place."""
+    for name in sorted(name for name in members if name.endswith(".json")):
+        whole = json.loads(members[name])
+        for place in places(whole):
+            others = [placed(whole, place, value) for value in PLAIN]
+            for other in [*others, *([placed(whole, place)] if place else [])]:
+                yield Craft(name, partial(_with_member, name, json.dumps(other).encode()))
+
+
+def places(value: Any, place: Place = ()) -> Iterator[Place]:
+    """Where something stands: keys of objects and numbers in lists, outermost first."""
+    yield place
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from places(part, (*place, key))
+    if isinstance(value, list):
+        for at, part in enumerate(value[:FIRST]):
+            yield from places(part, (*place, at))
+
+
+def placed(whole: Any, place: Place, *value: Any) -> Any:
+    """The whole with a value at this place, or with nothing there."""
+    if not place:
+        return value[0]
+    first, *rest = place
+    changed = whole.copy()
+    if rest or value:
+        changed[first] = placed(whole[first], tuple(rest), *value)
+    else:
+        del changed[first]
+    return changed
+
+
+def _with_member(name: str, data: bytes, members: Members, rng: random.Random, room: Path) -> bytes:
+    return packed(in_order({**members, name: data}))
 
 
 def _changed(value: Any, rng: random.Random) -> Any:

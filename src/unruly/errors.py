@@ -123,6 +123,10 @@ class InputError(UnrulyError, ValueError):
     """A data file or a value given by the user cannot be used."""
 
 
+class BadRowError(InputError):
+    """A row of a data file cannot be read. The others can, without it: `on_bad_row="skip"`."""
+
+
 class ProjectError(UnrulyError):
     """A project file (`unruly.toml`) is wrong."""
 

@@ -86,24 +86,22 @@ class WeakSource:
     )
 
     @property
-    def below_chance(self) -> bool:
-        """Whether its whole interval is no higher than the accuracy of such votes on any documents."""
-        return self.chance is not None and self.accuracy.high <= self.chance
-
-    @property
     def above_chance(self) -> bool:
-        """Whether its whole interval is above that: then its votes are evidence, however often they are wrong."""
-        return self.chance is not None and self.accuracy.low > self.chance
+        """Whether it is right more often than such votes on any documents: then they are evidence, however often wrong.
+
+        By the figure itself, whatever the interval: dropping such sources costs accuracy (lab/LOG.md, 2026-11-19).
+        """
+        return self.chance is not None and self.accuracy.value > self.chance
 
     @property
     def clear(self) -> bool:
-        """Whether the interval leaves no doubt."""
-        return self.below_chance or self.accuracy.high <= 0.5
+        """Whether the interval leaves no doubt: no higher than chance, or than one half."""
+        return self.accuracy.high <= max(self.chance or 0.0, 0.5)
 
     @property
     def useful(self) -> bool:
-        """Whether it is measured to add to majority vote all the same."""
-        return self.adds is not None and self.adds.value > 0
+        """Whether it is measured to add to majority vote all the same: a tenth of a point, as it is shown, or more."""
+        return self.adds is not None and round(self.adds.value, 3) > 0
 
 
 @dataclass(frozen=True)
@@ -187,10 +185,11 @@ class OneClassVoted:
 
 @dataclass(frozen=True)
 class SilentSource:
-    """A source that never votes on these documents."""
+    """A source that never votes on these documents; its rules may be those meant for a class without votes."""
 
     kind: ClassVar[str] = "silent_source"
     source: str
+    missing: tuple[str, ...] = ()  # classes that no source votes for
 
 
 @dataclass(frozen=True)
@@ -398,6 +397,15 @@ class AllCovered:
     kind: ClassVar[str] = "all_covered"
 
 
+@dataclass(frozen=True)
+class PartialVotesUnused:
+    """Votes for one of several classes, which the paper's method has no place for."""
+
+    kind: ClassVar[str] = "partial_votes_unused"
+    source: str
+    votes: int
+
+
 WhyNone = SilentSource | LabelNeverVoted | NeverInConflict | AllCovered
 LabelProblem = UnknownId | UnknownClass | Contradiction | UnreadableLine
 Note = (
@@ -411,6 +419,7 @@ Note = (
     | DocumentsGivenUp
     | DocumentsUnasked
     | LearntFromSample
+    | PartialVotesUnused
 )
 Critique = (
     SharesUnknown
@@ -471,6 +480,14 @@ def note_from_plain(plain: Mapping[str, Any]) -> Note:
         for name in ("accuracy", "adds"):
             values[name] = None if values.get(name) is None else Share(**values[name])
     return kind(**values)
+
+
+def balance_from_plain(plain: Mapping[str, Any]) -> ClassBalance:
+    """The class balance back from JSON, and no other note."""
+    note = note_from_plain(plain)
+    if not isinstance(note, ClassBalance):
+        raise ValueError(f"a note of the kind {note.kind} stands where the class balance should be")
+    return note
 
 
 def _tuples(value: Any) -> Any:

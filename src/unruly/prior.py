@@ -1,7 +1,7 @@
 """What the user knows of the class balance: words, numbers or a table in, one share for each class out.
 
 The project file (`prior = ...`), the command line (`--prior`) and Python (`class_prior=`) all take the
-same forms, and all are read here.
+same forms, and all are read here. Label models take one more, "learn", which is not a statement.
 """
 
 from __future__ import annotations

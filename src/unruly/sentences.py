@@ -32,6 +32,7 @@ from unruly.findings import (
     NoLabels,
     NoVotes,
     OneClassVoted,
+    PartialVotesUnused,
     ReadAsWindows1252,
     RepeatedSource,
     RepeatedTexts,
@@ -102,6 +103,8 @@ def sentence(found: Finding, project: Path | None = None) -> str:
                 f"{found.share:.0%} of the {found.votes:,} votes of {found.source} are also votes of "
                 f"{found.other}: merge the two."
             )
+        case SilentSource(source=source, missing=missing) if missing:
+            return f"{source} never votes on these documents, and no source votes for {listed(missing)}: change its rules."
         case SilentSource(source=source):
             return f"{source} never votes on these documents: change its rules, or disable it."
         case (
@@ -110,6 +113,7 @@ def sentence(found: Finding, project: Path | None = None) -> str:
             | IdleRule()
             | StarredKeyword()
             | UnspacedKeywords()
+            | PartialVotesUnused()
         ):
             return _about_rules(found, project)
         case ExampleFailure(where=where, text=text, counter_example=counter):
@@ -196,6 +200,8 @@ def _silent_sources(silent: Sequence[SilentSource]) -> str:
     if len(silent) == 1:
         return sentence(silent[0])
     names = listed(one.source for one in silent)
+    if missing := silent[0].missing:
+        return f"{names} never vote on these documents, and no source votes for {listed(missing)}: change their rules."
     return f"{names} never vote on these documents: change their rules, or disable them."
 
 
@@ -237,7 +243,7 @@ def _weak_source(found: WeakSource) -> str:
         points = f"{100 * found.adds.value:.1f} points"
         return f"{first}, and still adds {points} to majority vote: change its rules."
     if found.above_chance:
-        return f"{first}. Its votes are evidence all the same: keep it, or make its rules more specific."
+        return f"{first}. By this figure its votes are evidence all the same: keep it, or make its rules more specific."
     if found.measured:
         return f"{first}: change its rules, or disable it."
     first += ": read some of its matches; if they are wrong, change its rules"
@@ -324,7 +330,12 @@ def _uncovered(found: UncoveredClass) -> str:
 
 
 def _about_rules(
-    found: DocumentsUnasked | DocumentsGivenUp | IdleRule | StarredKeyword | UnspacedKeywords,
+    found: DocumentsUnasked
+    | DocumentsGivenUp
+    | IdleRule
+    | StarredKeyword
+    | UnspacedKeywords
+    | PartialVotesUnused,
     project: Path | None,
 ) -> str:
     match found:
@@ -337,6 +348,11 @@ def _about_rules(
             return (
                 f"{found.source} has not been asked about {found.documents:,} of {plural(found.of, 'document')}; these "
                 f"are treated as missing, not as abstentions: {command('vote', project)} asks, as far as the budget goes."
+            )
+        case PartialVotesUnused(source=source, votes=votes):
+            return (
+                f"The method paper does not use {plural(votes, 'vote')} of {source}, which name several classes: "
+                "the default method does."
             )
         case DocumentsGivenUp():
             remedy = (

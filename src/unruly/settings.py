@@ -193,7 +193,7 @@ ENSEMBLES = ("confident", "product", "mean")
 
 @dataclass(frozen=True, kw_only=True)
 class PaperSettings(Checked):
-    """How the paper's two networks are trained. `PaperSettings()` is the paper as printed.
+    """How the paper's two networks are trained. `PaperSettings()` is its algorithm as printed.
 
     500 full-batch epochs, the last one kept, no gold label used. The paper's own protocol keeps the
     epoch with the best gold validation accuracy instead: that is `selection="gold"`. Equation 1 prints

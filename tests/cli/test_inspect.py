@@ -75,7 +75,7 @@ def test_where_there_are_none_it_says_why(unruly: Unruly, spam: Path) -> None:
     assert told("--label", "ham") == "No documents. No source votes ham.\n"
     assert told("--uncovered") == "No documents. All with a text have votes.\n"
     why = json.loads(unruly("show", spam, "--source", "link", "--json").out)["why_none"]
-    assert why == {"kind": "silent_source", "source": "link"}
+    assert why == {"kind": "silent_source", "source": "link", "missing": []}
     (spam / "comments.csv").write_text(
         "comment,is_spam\nsubscribe to my channel http://a.example,1\n"
     )

@@ -448,6 +448,18 @@ def test_keys_in_a_terminal(terminal: object, spam: Path) -> None:
     assert "1 label added" in screen.shown
 
 
+def test_keys_typed_before_the_first_document_are_no_answers(terminal: object, spam: Path) -> None:
+    screen = terminal(["label", "spam", "-n", "3"])  # type: ignore[operator]
+    screen.type("sss")  # while the command starts
+    screen.wait_for("[q] quit")
+    screen.type("h")
+    screen.wait_for("2 of 3")
+    screen.wait_for("[q] quit")
+    screen.type("q")
+    assert screen.code() == 0
+    assert labels_in(spam) == ["ham"]
+
+
 def test_kill_9_loses_at_most_the_document_on_the_screen(terminal: object, spam: Path) -> None:
     screen = terminal(["label", "spam", "-n", "9"])  # type: ignore[operator]
     for i in range(4):

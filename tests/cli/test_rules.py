@@ -162,11 +162,13 @@ def test_rules_for_one_class_fail_and_silent_ones_are_named(unruly: Unruly, spam
     assert done.code == 1
     first, second = done.out.splitlines()[:2]
     assert first == "All votes are for spam, so no other class can be learnt: add rules for ham."
-    assert second == "b never votes on these documents: change its rules, or disable it."
+    assert second == (
+        "b never votes on these documents, and no source votes for ham: change its rules."
+    )
     plain = json.loads(unruly("check", spam, "--json").out)
     assert plain["findings"][:2] == [
         {"kind": "one_class_voted", "label": "spam", "others": ["ham"]},
-        {"kind": "silent_source", "source": "b"},
+        {"kind": "silent_source", "source": "b", "missing": ["ham"]},
     ]
 
 

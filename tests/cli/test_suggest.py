@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from tests.cli.conftest import Unruly
 from unruly.model.suggestions import RuleSuggestion
 from unruly.project.file import parse_project
 from unruly.project.project import Project
-from unruly.project.suggestions import _places, read_refused
+from unruly.project.suggestions import Suggestions, _places, read_refused, suggest
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule
 from unruly.statistics import wilson
@@ -156,6 +157,23 @@ def test_bad_input(unruly: Unruly, planted: Path, args: tuple[str, ...], message
 def test_the_file_changed_meanwhile(unruly: Unruly, planted: Path) -> None:
     unruly("suggest", planted, "-n", "3")
     (planted / "unruly.toml").write_text(TOML + "\n# edited\n")
+    done = unruly("suggest", planted, "--accept", "1")
+    assert done.code == 2
+    assert "unruly.toml has changed since the suggestions were shown" in done.err
+
+
+def test_the_file_changed_while_suggestions_were_looked_for(
+    unruly: Unruly, planted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are of the rules as they were at the start: a number could now name a word of another list."""
+
+    def edited_meanwhile(*args: Any) -> Suggestions:
+        found = suggest(*args)
+        (planted / "unruly.toml").write_text(TOML.replace('"lovely"', '"voice"'))
+        return found
+
+    monkeypatch.setattr("unruly.project.suggestions.suggest", edited_meanwhile)
+    assert unruly("suggest", planted, "-n", "3").code == 0
     done = unruly("suggest", planted, "--accept", "1")
     assert done.code == 2
     assert "unruly.toml has changed since the suggestions were shown" in done.err

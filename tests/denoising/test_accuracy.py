@@ -12,11 +12,13 @@ from tests.denoising.planted import drawn, skewed
 from unruly.denoising.accuracy import (
     balance_spread,
     other_shifts,
+    source_accuracies,
     vote_accuracy,
 )
 from unruly.denoising.balance import Balance
 from unruly.denoising.em import expectation_maximisation
 from unruly.denoising.fit import _task, denoise
+from unruly.features.encoder import Block, Features
 from unruly.findings import BalanceOrigin
 from unruly.prior import StatedBalance
 from unruly.settings import Settings
@@ -65,7 +67,6 @@ def test_few_votes_leave_wide_intervals() -> None:
 
 def test_a_source_is_not_judged_by_its_own_vote() -> None:
     # Two sources on disjoint documents with blank text: nothing else speaks about either.
-    from unruly.features.encoder import Features
     from unruly.votes.votes import Votes
 
     rng = np.random.default_rng(0)
@@ -153,6 +154,31 @@ def test_the_interval_is_the_sum_of_what_is_not_known() -> None:
         end = vote_accuracy(scores, 0 * own, (np.arange(v), 0 * credit[1], np.ones(v)), v, spread)
         assert end.value == pytest.approx(share)
         assert 0 <= end.low <= end.high <= 1
+
+
+def test_a_source_is_judged_by_what_the_fit_knows_without_its_votes() -> None:
+    """The same from matrices of all documents, with two encoders that tell different things."""
+    features, votes, _ = drawn(300, [0.6, 0.7, 0.8], m=3)
+    one, other = np.hsplit(features.matrix(), 2)
+    both = Features((Block("one", one), Block("other", other)))
+    task = _task(both, votes, np.full(300, -1), np.arange(3), Settings(), seed=0)
+    start = Balance(np.full(3, 1 / 3), 10.0, BalanceOrigin.ASSUMED)
+    fitted = expectation_maximisation(task, start, Settings())
+    spread = balance_spread(other_shifts(fitted))
+    for j, found in enumerate(source_accuracies(fitted, task.votes, spread)):
+        rows = np.flatnonzero(votes.voted[:, j])
+        cast = votes.matrix[rows, j].astype(int)
+        scores = [3 * lp[rows] + fitted.ev[rows] + fitted.b for lp in fitted.by_encoder]
+        mean, own = np.mean(scores, axis=0), fitted.behaviour.log_likelihoods[j, cast]
+        credit = np.arange(len(rows)), cast, np.ones(len(rows))
+        expected = vote_accuracy(mean, own, credit, len(rows), spread, scores)
+        np.testing.assert_allclose(
+            [found.value, found.low, found.high, found.n],
+            [expected.value, expected.low, expected.high, len(rows)],
+            atol=1e-5,
+        )
+        alike = vote_accuracy(mean, own, credit, len(rows), spread, scores[:1])
+        assert found.high - found.low > alike.high - alike.low  # encoders differ here
 
 
 def test_of_no_votes_nothing_is_known() -> None:

@@ -99,6 +99,16 @@ def test_vote_weights_sum_to_one_where_there_are_votes(
     assert (weights[~votes.voted] == 0).all()
 
 
+def test_votes_that_tell_nothing_have_equal_weights(
+    task: tuple[DenoisedModel, Features, Votes],
+) -> None:
+    model, features, votes = task
+    silent = replace(model, log_likelihoods=np.zeros_like(model.log_likelihoods))
+    weights = silent.heads(features, votes).conditional
+    even = votes.voted / np.maximum(votes.voted.sum(axis=1, keepdims=True), 1)
+    assert weights == pytest.approx(even)
+
+
 def test_vote_odds_are_the_factor_of_one_vote(task: tuple[DenoisedModel, Features, Votes]) -> None:
     model, features, votes = task
     odds = model.vote_odds(features, votes)

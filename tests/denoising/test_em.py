@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -215,3 +216,17 @@ def test_posteriors_are_those_of_the_parts_that_are_kept_with_them() -> None:
         fitted.q, softmax(fitted.settings.tau * fitted.lp + fitted.ev + fitted.b)
     )
     np.testing.assert_allclose(fitted.under(EVEN), fitted.q, atol=1e-6)
+
+
+def test_labelled_documents_do_not_move() -> None:
+    notes: list[str] = []
+
+    class Listening(Silent):
+        def advance(self, units: int, note: str = "") -> None:
+            notes.append(note)
+
+    features, votes, truth = drawn(60, [0.8, 0.7])
+    task = replace(task_of(features, votes), clean=truth)
+    even = Balance(np.full(2, 0.5), 10.0, BalanceOrigin.STATED)
+    expectation_maximisation(task, even, Settings(rounds=2), Listening())
+    assert notes == ["0.0% moved"] * 2

@@ -102,7 +102,8 @@ def test_an_inverted_source_is_noticed_and_used_the_other_way_round() -> None:
     assert model.reliability[0] == model.reliability.min()
     found = [note for note in model.notes if isinstance(note, WeakSource)]
     assert [note.source for note in found] == ["source_0"]
-    assert found[0].below_chance
+    assert found[0].chance is not None
+    assert found[0].accuracy.high < found[0].chance
     log_likelihoods = model.log_likelihoods[0]  # (c, y)
     assert log_likelihoods[0, 1] > log_likelihoods[0, 0]
     assert log_likelihoods[1, 0] > log_likelihoods[1, 1]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from tests.distributed.conftest import ROWS, Here, Place, use
 
+from unruly.distributed import cluster
 from unruly.distributed.run import Placement, encode, planned, predict, unfinished, vote
 from unruly.errors import InputError, MissingExtraError
 from unruly.model.predictions import encode_stream, predict_file
@@ -25,6 +26,28 @@ from unruly.texts.corpus import Corpus
 from unruly.votes.files import write_votes
 
 SMALL = Placement(part_rows=30)
+
+
+class Slow:
+    """Ray on a machine that is too busy to start it."""
+
+    def is_initialized(self) -> bool:
+        return False
+
+    def init(self, **options: object) -> None:
+        raise Exception("The current node timed out during startup.\n Some processes failed.")
+
+    def shutdown(self) -> None:
+        """Nothing is there to end."""
+
+
+def test_a_local_cluster_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "need", lambda *_: Slow())
+    message = (
+        r"cannot start on this machine \(The current node .* Some processes failed\): try again"
+    )
+    with pytest.raises(InputError, match=message), cluster.connected(workers=2):
+        pass
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=4), st.integers(1, 40))

@@ -228,6 +228,15 @@ def test_many_terms_take_four_bits_and_few_take_eight(monkeypatch: pytest.Monkey
     assert np.array_equal(Lsa.from_state(small.state()).encode(texts), small.encode(texts))
 
 
+def test_a_vocabulary_that_is_no_text_is_refused() -> None:
+    words, characters = (part.state() for part in Lsa(dim=4).fit(reviews(40)).terms)
+    assert (words["kind"], characters["kind"]) == ("words", "characters")
+    for state in (words, characters):
+        for other in (True, 5, ["a", "b"], None):
+            with pytest.raises(ValueError, match="the vocabulary of lsa is not a text"):
+                Terms.from_state({**state, "vocabulary": other})
+
+
 def product(n: int, terms: int, width: int, seed: int) -> Projected:
     rng = np.random.default_rng(seed)
     rows = random(n, terms, density=0.3, format="csr", dtype=np.float32, random_state=rng)

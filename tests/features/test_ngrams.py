@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from itertools import pairwise
 
+import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unruly.features.ngrams import LENGTHS, CharGrams, WordGrams
+from unruly.features.ngrams import LENGTHS, WORD, CharGrams, WordGrams
 
 WRITTEN = st.lists(st.text(alphabet="ab c,é我", max_size=20), min_size=1, max_size=6)
 
@@ -25,6 +26,32 @@ def test_words_and_pairs_are_those_of_a_plain_loop(texts: list[str]) -> None:
         plain.update((row, word) for word in words)
         plain.update((row, f"{a} {b}") for a, b in pairwise(words))
     assert ours == plain
+
+
+LETTERS = "ab_0Z '.\n\0é我—😀İΣσςß\u0307\u0301\u200dǅñع٣²ªⅣ①"
+
+
+@given(st.lists(st.text(LETTERS, max_size=30), max_size=6), st.booleans())
+def test_words_in_the_bytes_are_those_of_the_regular_expression(
+    texts: list[str], all_known: bool
+) -> None:
+    lists = pl.Series(texts, dtype=pl.String).str.to_lowercase().str.extract_all(WORD).to_list()
+    words = sorted({word for words in lists for word in words})
+    grams = WordGrams(tuple(words if all_known else words[::2]))
+    row, word = grams._numbered(texts)
+    assert [(r, grams.words[w] if w >= 0 else None) for r, w in zip(row, word, strict=True)] == [
+        (r, word if word in grams.words else None)
+        for r, words in enumerate(lists)
+        for word in words
+    ]
+
+
+def test_long_words_differ_by_any_byte() -> None:
+    long = "a" * 40
+    known = (*(f"{long[:i]}b{long[i + 1 :]}" for i in range(40)), long, long[:8], long[:16])
+    grams = WordGrams(tuple(sorted(known)))
+    texts = [*grams.words, f"{long}a", long[:39], long[:9], f"é{long}", "c" * 100_000]
+    assert grams._numbered(texts)[1].tolist() == [*range(len(grams.words)), *[-1] * 5]
 
 
 @given(WRITTEN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType, FunctionType
 
@@ -13,12 +14,15 @@ from tests.model.planted import planted, quick
 import unruly
 from unruly.denoising.fit import denoise
 from unruly.errors import InputError, ModelFileError, SettingsError
+from unruly.findings import PartialVotesUnused
 from unruly.ledger import Use
 from unruly.model.storage import restore
 from unruly.model.weak_classifier import WeakClassifier
 from unruly.paper.cotraining import cotrain
 from unruly.rules.sources import Sources
+from unruly.sentences import sentence
 from unruly.texts.corpus import Corpus
+from unruly.votes.votes import Votes
 
 
 def test_the_default_beats_majority_vote_and_estimates_its_sources() -> None:
@@ -153,3 +157,36 @@ def test_a_model_of_some_sources_carries_their_rules_only(sources: Sources, corp
     assert model.sources_ == ("advert", "praise")
     again = model.predictions(corpus.take(range(20))).votes
     assert np.array_equal(again.matrix, some.matrix[:20])
+
+
+def partial(votes: Votes, source: str) -> Votes:
+    """The same votes, with every vote of one source for its class or the first."""
+    j = votes.sources.index(source)
+    shares = np.zeros((votes.n, votes.m), np.float32)
+    for row, cast in enumerate(votes.matrix[:, j]):
+        shares[row, [0, max(cast, 1)]] = 0.5
+    return replace(votes, soft={source: shares})
+
+
+def test_partial_votes_that_the_paper_does_not_use_are_told() -> None:
+    data = planted(n=120, m=3)
+    votes = partial(data.votes, "source_1")
+    cast = int(votes.voted[:, 1].sum())
+    notes = quick(epochs=2).fit(data.features, votes).summary_.notes
+    assert [n for n in notes if isinstance(n, PartialVotesUnused)] == [
+        PartialVotesUnused("source_1", cast)
+    ]
+    assert f"The method paper does not use {cast} votes of source_1" in " ".join(
+        map(sentence, notes)
+    )
+    others = WeakClassifier().fit(data.features, votes).summary_.notes
+    assert not any(isinstance(n, PartialVotesUnused) for n in others)
+
+
+def test_the_paper_has_nothing_to_learn_from_partial_votes_alone() -> None:
+    data = planted(n=120, m=3)
+    votes = partial(data.votes.of_sources(["source_1"]), "source_1")
+    with pytest.raises(
+        InputError, match="none of the 120 documents has a vote for one class alone"
+    ):
+        quick(epochs=2).fit(data.features, votes)

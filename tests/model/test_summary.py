@@ -20,6 +20,7 @@ from unruly.findings import (
     EncoderFallback,
     Note,
     WeakSource,
+    balance_from_plain,
     finding_to_plain,
     note_from_plain,
 )
@@ -173,3 +174,10 @@ def test_votes_for_one_class_teach_nothing(prior: tuple[float, float] | None) ->
     ):
         model.fit(features, votes)
     model.fit(features, votes, clean=np.where(np.arange(40) % 8 == 1, 0, -1))
+
+
+def test_another_note_in_the_place_of_the_balance_is_refused() -> None:
+    with pytest.raises(
+        ValueError, match="a note of the kind blank_texts stands where the class balance"
+    ):
+        balance_from_plain({"kind": "blank_texts", "blank": 1, "documents": 2})

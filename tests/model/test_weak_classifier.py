@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -663,3 +664,14 @@ def test_the_name_of_a_series_of_texts_is_remembered() -> None:
     frame = pd.DataFrame({"doc": ["no words"] * 60, "docstring": told})
     assert (model.predict(frame) == model.predict(told)).all()
     assert model.text_column == "docstring"
+
+
+def test_votes_on_the_training_documents_in_another_order_are_refused() -> None:
+    data = planted(n=60)
+    named = replace(data.votes, ids=pl.Series("id", [f"d{i}" for i in range(60)]))
+    model = WeakClassifier(seed=0).fit(data.features, named)
+    assert (model.denoise(votes=named) == model.denoise()).all()
+    with pytest.raises(
+        InputError, match="row 0: the document's id is 'd0', but the votes are on 'd59'"
+    ):
+        model.denoise(votes=named.take(np.arange(60)[::-1]))

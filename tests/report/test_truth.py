@@ -360,6 +360,21 @@ def test_a_model_below_majority_vote_suggests_no_rule(wrong_balance: Written) ->
     assert written.facts().suggestions
     advice = section_of(page(written.facts()), "advice")
     assert "None shown: they would be chosen by the model's answers, which are worse" in advice
+
+
+def test_a_model_clearly_below_the_commonest_class_suggests_no_rule(wrong_balance: Written) -> None:
+    """Better than majority vote, which is worse still."""
+    votes = cast_votes(wrong_balance.gold, [0.2, 0.2, 0.2])
+    believed = wrong_balance.posteriors.argmax(axis=1)
+    texts = [f"{t} channel" if c else t for t, c in zip(words(N), believed, strict=True)]
+    written = replace(wrong_balance, votes=votes, texts=texts)
+    facts = written.facts()
+    assert facts.suggestions
+    assert facts.evaluation is not None
+    assert facts.evaluation.everything.gain.low > 0
+    advice = section_of(page(facts), "advice")
+    assert "answers, which are worse than always predicting ham on" in advice
+    assert "90.0% are ham)" in advice
     assert "keywords: channel" not in advice
     assert "keywords: channel" in section_of(page(written.facts(gold=False)), "advice")
 

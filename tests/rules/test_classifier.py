@@ -54,6 +54,16 @@ def test_probabilities_are_soft_votes(saved: Path) -> None:
     assert not sources(saved, above=0.999).vote(TEXTS).voted[:, 1].any()
 
 
+def test_a_probability_must_be_above_the_limit_and_not_at_it(tmp_path: Path) -> None:
+    from sklearn.dummy import DummyClassifier
+
+    texts, names = ["a", "b", "c", "d"], ["advert", "advert", "advert", "talk"]
+    skops.dump(DummyClassifier().fit(texts, names), tmp_path / "c.skops")  # 0.75 for every text
+    at, below = (sources(tmp_path, above).vote(texts) for above in (0.75, 0.7))
+    assert not at.voted[:, 1].any()
+    assert below.matrix[:, 1].tolist() == [1, 1, 1, 1]
+
+
 def test_a_model_opens_it_only_when_it_is_named_and_the_same(saved: Path) -> None:
     model = unruly.WeakClassifier(encoder="lsa", cache=False).fit(TEXTS, sources=sources(saved))
     model.save(saved / "m.unruly")

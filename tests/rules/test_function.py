@@ -11,6 +11,7 @@ import unruly
 from unruly.errors import RuleError
 from unruly.rules.function import Document, Function, load_file
 from unruly.rules.keywords import Keywords
+from unruly.rules.matching import lacking
 from unruly.rules.source import Rule, Source, source_from_plain, source_to_plain
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
@@ -65,6 +66,23 @@ def test_a_text_asked_for_by_the_name_of_its_column_is_pointed_to() -> None:
     ):
         Sources(CLASSES, [refund]).vote(frame)
     assert not hasattr(Document(text="hello"), "stars")
+
+
+def test_a_function_abstains_where_it_asks_for_an_absent_column_and_each_column_is_told() -> None:
+    @unruly.rule
+    def rule(row: Document) -> str | None:
+        if row.text == "stars":
+            return "spam" if row.stars < 2 else None
+        if row.text == "price":
+            return "spam" if row.price > 9 else None
+        return "ham" if row.text else None
+
+    source = Source("f", [Rule(None, Function(rule, absent=("stars", "price")))])
+    corpus = Corpus.from_texts(["", "stars", "price", "both", "price"])
+    votes = Sources(CLASSES, [source]).vote(corpus)
+    assert votes.matrix[:, 0].tolist() == [-1, -1, -1, 0, -1]
+    facts = {fact.column: np.flatnonzero(fact.rows).tolist() for fact in lacking(votes)}
+    assert facts == {"stars": [1], "price": [2, 4]}
 
 
 def test_a_function_in_a_file(tmp_path: Path) -> None:

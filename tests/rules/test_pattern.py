@@ -7,7 +7,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -16,7 +18,7 @@ from unruly.findings import finding_to_plain, note_from_plain
 from unruly.rules import AllOf, AnyOf, Keywords, Not, PartWords, VoteCache, WordSequence
 from unruly.rules.condition import TEXT, Condition, spans_of
 from unruly.rules.matching import given_up
-from unruly.rules.pattern import Pattern
+from unruly.rules.pattern import Pattern, TimedPattern
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.rules.timeouts import LONG, TimedProcess
@@ -277,6 +279,25 @@ def test_python_s_engine_finds_the_same_in_a_long_text() -> None:
     votes = sources_of(rule).vote(Corpus.from_texts([long, long[:-11], "x"]))
     assert votes.covered.tolist() == [True, False, False]
     assert spans_of(rule, {TEXT: long}) == ((LONG + 13, LONG + 22),)
+
+
+def test_starting_the_other_process_takes_nothing_of_a_patterns_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begin, passed = TimedProcess.begin, [0.0]
+
+    def slow(process: TimedProcess) -> bool:
+        passed[0] += 7 if process._process is None else 0
+        return begin(process)
+
+    monkeypatch.setattr(TimedProcess, "begin", slow)
+    clock = SimpleNamespace(monotonic=lambda: passed[0])
+    monkeypatch.setattr("unruly.rules.pattern.time", clock)
+    left = np.array([9.0, 9.0])
+    frame = pl.DataFrame({TEXT: ["x" * LONG + "y", "y"]})
+    found = TimedPattern("y", False, 9.0).compute_within(frame, left)
+    assert (found.to_list(), passed) == ([True, True], [7])
+    assert left.tolist() == [9, 9]
 
 
 @pytest.mark.parametrize("times", [4_000, 40_000])

@@ -162,6 +162,14 @@ def test_letters_that_differ_in_case_only_become_one() -> None:
     assert pl.select(folded(pl.lit("\u0130i\u0307I"))).item() == "\u0130\u0130i"
 
 
+def test_letters_beyond_lower_case_are_found_in_every_text() -> None:
+    """They are looked for before the text is in lower case: alone, and at the end of a word."""
+    letters = pl.Series([chr(c) for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000])
+    texts = pl.DataFrame({"text": pl.concat([letters, "a" + letters, "a" + letters + "."])})
+    lower = texts.select(pl.col("text").str.to_lowercase())
+    assert texts.select(folded(pl.col("text"))).equals(lower.select(folded(pl.col("text"))))
+
+
 def _group(parts: list[list[tuple[str, int]]]) -> tuple[str, int]:
     """Alternatives of sequences: they are all written out, and an empty group is one part."""
     inside = "|".join("".join(text for text, _ in sequence) for sequence in parts)

@@ -235,6 +235,22 @@ def test_full_is_429_with_a_time_to_come_back_and_never_when_idle() -> None:
     run(work, Limits(waiting=5))
 
 
+def test_the_time_to_come_back_is_that_of_the_batches_that_wait() -> None:
+    """One slow text alone is no reason to send others away for a minute: a batch takes little longer than a text."""
+
+    async def work(batcher: Batcher, echo: Echo) -> None:
+        echo.go.clear()
+        slow = asyncio.create_task(batcher.ask(Asked(["slow"])))
+        await asyncio.sleep(0.5)
+        echo.go.set()
+        await slow
+        refused = (await held(batcher, echo, [Asked(["a"] * 999), Asked(["b"])]))[1]
+        assert isinstance(refused, Problem)
+        assert int(refused.headers["Retry-After"]) < 60  # of a tenth of a second a text: 100
+
+    run(work, Limits(waiting=1000))
+
+
 def test_who_gave_up_is_not_predicted_and_the_rest_is() -> None:
     async def work(batcher: Batcher, echo: Echo) -> None:
         echo.go.clear()

@@ -642,13 +642,15 @@ def test_forms_are_ticked_with_the_mouse_in_the_popup(
     studio = served(make_starter(tmp_path / "spam"))
     browser.get(studio.link)
     browser.get(f"{studio.base}/documents?words=subscribers")
-    word = next(
-        one
-        for one in browser.find_elements("css selector", "#results mark")
-        if one.text == "subscribers"
-    )
-    ActionChains(browser).double_click(word).perform()
-    until(lambda: css(browser, "#popup input[value=subscribe]").is_displayed(), "the popup")
+
+    def popped_up() -> bool:
+        """Whether the popup is there, after another double click: on a busy machine the first may come too soon."""
+        marks = browser.find_elements("css selector", "#results mark")
+        word = next(one for one in marks if one.text == "subscribers")
+        ActionChains(browser).double_click(word).pause(1).perform()
+        return bool(css(browser, "#popup input[value=subscribe]").is_displayed())
+
+    until(popped_up, "the popup")
     time.sleep(0.7)  # the browser tells of the selection once more
     box = css(browser, "#popup input[value=subscribe]")
     box.click()

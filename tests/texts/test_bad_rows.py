@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unruly.errors import InputError, polars_errors
+from unruly.errors import BadRowError, InputError, polars_errors
 from unruly.texts.corpus import Corpus
 from unruly.texts.csv_table import CsvRecords
 
@@ -159,6 +159,7 @@ def test_malformed_rows_stop_a_file_unless_they_are_skipped(
     for mode in ("keep", "error"):
         with pytest.raises(InputError) as caught:
             Corpus.read(path, on_bad_row=mode)
+        assert isinstance(caught.value, BadRowError) or "UTF-8" in str(caught.value)
         assert caught.value.where is not None
         assert caught.value.where.line is not None
     corpus = Corpus.read(path, on_bad_row="skip")

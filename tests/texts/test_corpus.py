@@ -190,6 +190,12 @@ def test_of_takes_whatever_there_is(tmp_path: Path) -> None:
         Corpus.of(5)
     with pytest.raises(InputError, match=r"texts, row 1: expected a text, found int 5"):
         Corpus.of(["a", 5])
+    for read in (Corpus.read, Corpus.scan):
+        for path_of in (FRAME, ["a"], None):
+            with pytest.raises(
+                InputError, match=r"expected the path of a file, got .*Corpus\.of takes"
+            ):
+                read(path_of)  # type: ignore[arg-type]
 
 
 @given(st.data())

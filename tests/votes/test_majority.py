@@ -42,6 +42,12 @@ def test_counts_conflicts_and_winners_by_a_loop(seed: int, m: int) -> None:
         assert shares[i].sum() == pytest.approx(1)
 
 
+def test_documents_without_votes_get_the_first_class_unless_another_is_named() -> None:
+    votes = Votes.from_array([[-1, -1], [1, -1]])
+    assert majority_shares(votes).tolist() == [[1, 0], [0, 1]]
+    assert majority_shares(votes, 1).tolist() == [[0, 1], [0, 1]]
+
+
 @pytest.mark.parametrize("m", [3, 20])
 @pytest.mark.parametrize("few", [0, 12, 100])
 def test_both_ways_of_counting_name_sources_alike(

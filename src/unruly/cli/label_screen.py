@@ -226,6 +226,12 @@ class Keyboard:
             errors="replace"
         )
 
+    def forget(self) -> None:
+        """Drop what was typed while there was no document to answer."""
+        import termios
+
+        termios.tcflush(self.handle, termios.TCIFLUSH)
+
     def note(self) -> str:
         """A line of text."""
         try:
@@ -304,6 +310,7 @@ class Conversation:
 
     def run(self) -> Session:
         """Ask until no question is left or the person quits; the last answer can be undone like the others."""
+        self._forget()
         while (question := self.session.question) is not None or self._undoes_last():
             if question is None:
                 continue
@@ -417,6 +424,12 @@ class Conversation:
         if self.task.quick:
             changed = self.task.changed(self.session.file)
             self.view.say(change_line(changed or 0, len(self.task.corpus)))
+            self._forget()  # a fit takes seconds, and the next document is not on the screen
+
+    def _forget(self) -> None:
+        """A key that was pressed before a document was there is no answer to it."""
+        if isinstance(self.reader, Keyboard):
+            self.reader.forget()
 
     def _model(self, row: int) -> str:
         """The model's prediction for a document."""

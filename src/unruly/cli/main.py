@@ -19,7 +19,7 @@ import click
 from unruly import __version__
 from unruly.cli.options import json_option, quiet_option
 from unruly.cli.screen import Screen
-from unruly.errors import UnrulyError, UnrulyWarning, first_line, harmless
+from unruly.errors import BadRowError, InputError, UnrulyError, UnrulyWarning, first_line, harmless
 from unruly.files import CacheFiles, cache_folder, os_reason
 from unruly.wording import did_you_mean
 
@@ -69,6 +69,8 @@ GROUP = "unruly.commands"
 ALONE = "alone"  # the context's object where other packages are not to be listed
 ELSEWHERE = {"compare": "unruly-lab", "bench": "unruly-lab"}
 
+SKIP = "--on-bad-row skip"
+
 OK, BAD_INPUT, BUG, INTERRUPTED = 0, UnrulyError.exit_code, 70, 130
 
 
@@ -88,6 +90,20 @@ class Lazy(click.Group):
             return None
         assert isinstance(command, click.Command)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; of a row that cannot be read, say how to do without it, where the command can."""
+        try:
+            return super().invoke(ctx)
+        except BadRowError as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            if command is None or all(
+                SKIP.split()[0] not in known.opts for known in command.params
+            ):
+                raise
+            raise InputError(
+                f"{error.message} (or leave such rows out: {SKIP})", where=error.where
+            ) from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -109,6 +110,7 @@ def suggest(
     if accept is not None or refuse is not None:
         _decide(opened, with_classes(accept, opened.classes), numbers(refuse), screen)
         return
+    shown = Shown.of(opened)
     if not llm and (plan or any(o is not None for o in (endpoint, llm_model, key_env, calls))):
         raise click.UsageError("--plan, --endpoint, --llm-model, --key-env and --calls need --llm.")
     judge = None if model is None else load_model(model, data=Data(project, opened))
@@ -122,7 +124,7 @@ def suggest(
         found = suggester.suggest(most, screen.progress())
     else:
         found = suggest(opened, most, judge, screen.progress())
-    Shown.of(opened, found.edits).write(opened)
+    replace(shown, edits=found.edits).write(opened)
     screen.answer(found.to_plain())
     _show(found, opened, most, screen)
     if found.proposals is not None:

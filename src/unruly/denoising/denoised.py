@@ -25,7 +25,13 @@ from unruly.denoising.em import pooled
 from unruly.denoising.regression import SoftmaxRegression
 from unruly.features.encoder import Features
 from unruly.features.lsa import Projected
-from unruly.findings import ClassBalance, Note, finding_to_plain, note_from_plain
+from unruly.findings import (
+    ClassBalance,
+    Note,
+    balance_from_plain,
+    finding_to_plain,
+    note_from_plain,
+)
 from unruly.learner import Decider, Epoch, Heads, check_known
 from unruly.ledger import GoldUse, Ledger
 from unruly.statistics import Float32, Float64, Share, ratio, softmax
@@ -204,8 +210,7 @@ class DenoisedModel:
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> Self:
         """The learner again, from its arrays and facts."""
-        balance = note_from_plain(facts["balance"])
-        assert isinstance(balance, ClassBalance)
+        balance = balance_from_plain(facts["balance"])
         if arrays["accuracy"].shape != (len(facts["sources"]), 3):
             raise ValueError("the estimated accuracies are not one row for each source")
         if arrays["spread"].shape != (len(arrays["named"]),) * 2:

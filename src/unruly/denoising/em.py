@@ -122,8 +122,9 @@ def expectation_maximisation(
             b0 = match_marginals(scores, softmax(lp + ev).mean(axis=0), b0, EXACT)
             b = shift(scores, b0, known)
             posterior = softmax(scores + b)
-            moved = float(np.abs(posterior - q).sum(axis=1).mean() / 2)
-            q, mass = with_labels(posterior, task.clean), np.where(task.known, LABEL_MASS, 1.0)
+            before, q = q, with_labels(posterior, task.clean)
+            mass = np.where(task.known, LABEL_MASS, 1.0)
+            moved = float(np.abs(q - before).sum(axis=1).mean() / 2)
             if balance is None and t < settings.rounds - 1:
                 known = _assumed(right_vote_shares(task.votes, scores + b, behaviour))
             progress.advance(1, f"{moved:.1%} moved")

@@ -111,13 +111,20 @@ def _connect(ray: Any, address: str | None, workers: int | None) -> None:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     if address is None:
         processors = workers or os.cpu_count() or 1
-        ray.init(
-            address="local",
-            num_cpus=processors,
-            include_dashboard=False,
-            runtime_env=environment,
-            **quietly,
-        )
+        try:
+            ray.init(
+                address="local",
+                num_cpus=processors,
+                include_dashboard=False,
+                runtime_env=environment,
+                **quietly,
+            )
+        except Exception as error:  # Ray raises just that where its processes do not start in time
+            ray.shutdown()
+            raise InputError(
+                f"Ray cannot start on this machine ({_one_line(str(error))}): try again when it has less to do, or "
+                "leave --engine ray out"
+            ) from None
         return
     _check_listening(address)
     try:
@@ -143,16 +150,20 @@ def _check_listening(address: str) -> None:
 
 
 def _unreachable(address: str, words: str) -> str:
-    first = " ".join(line.strip() for line in words.splitlines() if line.strip())
+    first = _one_line(words)
     if "ersion mismatch" in first:
         return (
             f"the Ray cluster at {address} has other versions ({first}): install the same Ray and Python on all "
             "machines"
         )
     return (
-        f"no Ray cluster can be reached at {address} ({first[:200]}): start one with `ray start --head`, check the "
+        f"no Ray cluster can be reached at {address} ({first}): start one with `ray start --head`, check the "
         "address, or leave --address out for a local one"
     )
+
+
+def _one_line(words: str) -> str:
+    return " ".join(words.split())[:200].rstrip(". ")
 
 
 def _checked(ray: Any, workers: int | None) -> Cluster:

@@ -42,7 +42,7 @@ from unruly.texts.columns import without_surrogates
 from unruly.texts.corpus import Corpus, digest_numbers
 
 SHORT = 400  # characters: texts that are shorter on average need runs of characters as well
-BATCH = 2_000  # texts encoded at a time,
+BATCH = 10_000  # texts encoded at a time,
 BATCH_CHARACTERS = 1_000_000  # and no more characters than these, unless one text has more
 FIT = 50_000  # texts to fit on; of more, a random sample
 EIGHT_BITS = 8_000_000  # numbers of all axes together, above which each has 4 bits

@@ -2,7 +2,8 @@
 
 An n-gram is one int64: a word is its rank in the list of words, a pair (a, b) is W + a·W + b, and a run of characters is
 the number that their ranks in the alphabet make in base |alphabet| + 1. So counting is sorting and grouping of integers,
-with no Python loop over tokens.
+with no Python loop over tokens. Words are found, and known by a digest, in the bytes of all texts together: in a quarter
+of the time that a regular expression takes. It is asked only for what is not ASCII and no known word.
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ LENGTHS = (2, 3, 4, 5)
 Keys = NDArray[np.int64]
 _BITS = (1 << 20) - 1  # the last bits of a key, which differ for most keys
 _CLASH = -2  # two keys have the same
+# Of each byte: 1 within a word, as far as ASCII tells.
+_IN_WORD = bytes(int(c >= 128 or chr(c).isalnum() or chr(c) == "_") for c in range(256))
+_WINDOW = 8  # bytes of a word that are read at once
+_FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(_WINDOW + 1)], dtype=np.uint64)
+_BEYOND_ASCII = np.uint64(0x8080808080808080)
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # odd, so that no two numbers have the same product
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +70,7 @@ class WordGrams:
 
     def of(self, texts: Sequence[str]) -> Occurrences:
         """All words and pairs in these texts; a word that is not known breaks a pair."""
-        size, tokens = len(self.words), _tokens(texts)
-        known = tokens.word.cast(self._known, strict=False).to_physical()
-        word, row = known.cast(pl.Int32).fill_null(-1).to_numpy(), tokens.row
+        size, (row, word) = len(self.words), self._numbered(texts)
         seen = np.flatnonzero(word >= 0)
         follows = (np.diff(seen) == 1) & (np.diff(row[seen]) == 0)
         pair = seen[:-1][follows]
@@ -104,10 +109,35 @@ class WordGrams:
         narrow[~single] = len(used) + place[first] * len(used) + place[second]
         return WordGrams(tuple(self.words[word] for word in used)), narrow
 
+    def _numbered(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The text and the number of every word of every text, in order; -1 for a word that is not known."""
+        pieces = _Pieces.of(_series(texts).str.to_lowercase())
+        word = self._number(pieces)
+        odd = pieces.beyond_ascii(np.flatnonzero(word < 0))
+        if not len(odd):
+            return pieces.row, word
+        tokens = _tokens([pieces.text(piece) for piece in odd.tolist()])
+        count = np.ones(len(word), dtype=np.int64)
+        count[odd] = np.bincount(tokens.row, minlength=len(odd))
+        word = np.repeat(word, count)
+        start = np.cumsum(count) - count
+        within = np.arange(len(tokens.row)) - np.searchsorted(tokens.row, tokens.row)
+        word[start[odd][tokens.row] + within] = self._number(_Pieces.of(tokens.word))
+        return np.repeat(pieces.row, count), word
+
+    def _number(self, pieces: _Pieces) -> NDArray[np.int32]:
+        """(p,): the number of each word; -1 if it is not known."""
+        known, number, longest = self._known
+        return number[known.find(pieces.digests(longest))]
+
     @cached_property
-    def _known(self) -> pl.Enum:
-        """A column of this type holds the numbers of words."""
-        return pl.Enum(self.words)
+    def _known(self) -> tuple[_Places, NDArray[np.int32], int]:
+        """The digests of all words, the number of each word and -1 behind them, and the bytes of the longest."""
+        pieces = _Pieces.of(pl.Series("word", self.words, dtype=pl.String))
+        longest = int(pieces.length.max(initial=0))
+        digests = pieces.digests(longest)
+        order = np.argsort(digests)
+        return _Places(digests[order]), np.append(pieces.row[order], np.int32(-1)), longest
 
     def term(self, key: int) -> str:
         """The n-gram as a person reads it."""
@@ -187,6 +217,65 @@ class CharGrams:
 
 
 @dataclass(frozen=True, eq=False)
+class _Pieces:
+    """Where words are in the bytes of all texts, between what is no letter, digit or underscore of ASCII."""
+
+    data: bytes  # UTF-8
+    row: NDArray[np.int32]  # (p,): the text
+    start: NDArray[np.int64]  # (p,)
+    length: NDArray[np.int64]  # (p,): in bytes
+
+    @classmethod
+    def of(cls, texts: pl.Series) -> _Pieces:
+        """The pieces of these texts in order."""
+        data = (" " + texts.str.join(" ") + " " * _WINDOW).cast(pl.Binary).item()
+        inside = np.frombuffer(data.translate(_IN_WORD), dtype=np.int8)
+        edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+        start, end = edges[::2], edges[1::2]
+        texts_end = np.cumsum(texts.str.len_bytes().to_numpy().astype(np.int64) + 1) + 1
+        count = np.diff(np.searchsorted(start, texts_end), prepend=0)
+        row = np.repeat(np.arange(len(texts), dtype=np.int32), count)
+        return cls(data, row, start, end - start)
+
+    def digests(self, longest: int) -> Keys:
+        """(p,): a number for each, of its bytes up to `longest` and its length; different for different ones of eight bytes."""
+        mixed = self._mixed(self._window(slice(None), 0))
+        at, rest = _WINDOW, np.flatnonzero(self.length > _WINDOW)
+        mixed[rest] = self._mixed(mixed[rest] ^ self.length[rest].astype(np.uint64))
+        while len(rest) and at < longest:
+            mixed[rest] = self._mixed(mixed[rest] ^ self._window(rest, at))
+            at += _WINDOW
+            rest = rest[self.length[rest] > at]
+        return mixed.view(np.int64)
+
+    def beyond_ascii(self, pieces: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Which of these have other characters than ASCII."""
+        found = np.zeros(len(self.start), dtype=np.bool_)
+        at, rest = 0, pieces
+        while len(rest):
+            found[rest] = (self._window(rest, at) & _BEYOND_ASCII) != 0
+            at += _WINDOW
+            rest = rest[~found[rest] & (self.length[rest] > at)]
+        return np.flatnonzero(found)
+
+    def text(self, piece: int) -> str:
+        """One of them."""
+        start = int(self.start[piece])
+        return self.data[start : start + int(self.length[piece])].decode()
+
+    def _window(self, pieces: NDArray[np.intp] | slice, at: int) -> NDArray[np.uint64]:
+        """Eight bytes of each of these pieces, from `at` on, as a number; zeros behind its end."""
+        windows = np.ndarray((len(self.data) - _WINDOW + 1,), "<u8", self.data, strides=(1,))
+        left = np.minimum(self.length[pieces] - at, _WINDOW)
+        return windows[self.start[pieces] + at] & _FIRST_BYTES[left]
+
+    @staticmethod
+    def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        product = numbers * _MIX  # wraps around
+        return product ^ (product >> np.uint64(32))
+
+
+@dataclass(frozen=True, eq=False)
 class _Tokens:
     """The words of all texts in order, in lower case."""
 
@@ -240,6 +329,32 @@ def _unit_rows(value: NDArray[np.floating], matrix: csr_matrix) -> NDArray[np.fl
 
 
 @dataclass(frozen=True, eq=False)
+class _Places:
+    """Places in a sorted array, found by the last bits of a key instead of a search, unless two keys share these bits."""
+
+    keys: Keys  # sorted
+
+    def find(self, keys: Keys) -> NDArray[np.int32]:
+        """The place of each of these keys; -1 if it is not there."""
+        place: NDArray[np.int32] = self._table[keys & _BITS]  # a copy
+        if not len(self.keys):
+            return place
+        clash = np.flatnonzero(place == _CLASH)
+        place[clash] = np.searchsorted(self.keys, keys[clash])
+        place[place == len(self.keys)] = -1
+        place[(place >= 0) & (self.keys[place] != keys)] = -1
+        return place
+
+    @cached_property
+    def _table(self) -> NDArray[np.int32]:
+        table = np.full(_BITS + 1, -1, dtype=np.int32)
+        place, last = np.arange(len(self.keys), dtype=np.int32), self.keys & _BITS
+        table[last] = place
+        table[last[table[last] != place]] = _CLASH
+        return table
+
+
+@dataclass(frozen=True, eq=False)
 class Terms:
     """The n-grams that count, in order of key, and their weights."""
 
@@ -265,23 +380,11 @@ class Terms:
         ... )
         array([ 1, -1,  0,  2], dtype=int32)
         """
-        column: NDArray[np.int32] = self._table[keys & _BITS]  # a copy
-        if not len(self.keys):
-            return column
-        clash = np.flatnonzero(column == _CLASH)
-        column[clash] = np.searchsorted(self.keys, keys[clash])
-        column[column == len(self.keys)] = -1
-        column[(column >= 0) & (self.keys[column] != keys)] = -1
-        return column
+        return self._places.find(keys)
 
     @cached_property
-    def _table(self) -> NDArray[np.int32]:
-        """Terms by the last bits of their keys: a lookup instead of a search, unless two terms share these bits."""
-        table = np.full(_BITS + 1, -1, dtype=np.int32)
-        place, last = np.arange(len(self.keys), dtype=np.int32), self.keys & _BITS
-        table[last] = place
-        table[last[table[last] != place]] = _CLASH
-        return table
+    def _places(self) -> _Places:
+        return _Places(self.keys)
 
     def raised(self, weighed: csr_matrix, power: float) -> csr_matrix:
         """(n, t): the same with idf to this power instead of 1, rows of unit length again."""
@@ -307,9 +410,11 @@ class Terms:
         kinds: dict[str, type[WordGrams] | type[CharGrams]]
         kinds = {"words": WordGrams, "characters": CharGrams}
         grams = kinds[state["kind"]]
-        keys, idf = state["keys"], state["idf"]
+        keys, idf, vocabulary = state["keys"], state["idf"], state["vocabulary"]
+        if not isinstance(vocabulary, str):
+            raise ValueError("the vocabulary of lsa is not a text")
         if keys.dtype != np.int64 or keys.ndim != 1 or (np.diff(keys) <= 0).any():
             raise ValueError("the terms of lsa are out of order")
         if idf.dtype != np.float32 or idf.shape != keys.shape or not np.isfinite(idf).all():
             raise ValueError("the weights of lsa do not fit its terms")
-        return cls(grams.from_vocabulary(state["vocabulary"]), keys, idf)
+        return cls(grams.from_vocabulary(vocabulary), keys, idf)

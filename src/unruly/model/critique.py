@@ -105,7 +105,7 @@ def remedy_of(critique: Critique) -> Remedy | None:
             kept = critique.useful or critique.above_chance or critique.leaves is not None
             return DisableSource(critique.source) if critique.clear and not kept else None
         case SilentSource(source=source):
-            return DisableSource(source)
+            return None if critique.missing else DisableSource(source)
         case RepeatedSource(source=source) if critique.adds_nothing:
             return DisableSource(source)
         case RepeatedSource(source=source, other=other):
@@ -237,8 +237,9 @@ def critique_rules(
     )
     pairs = count_pairs(votes)
     final = np.asarray(with_labels(judge.posteriors, labels).argmax(axis=1))
+    missing = tuple(c for r, c in enumerate(votes.classes) if not votes_for(votes, r).any())
     silent = (
-        SilentSource(s)
+        SilentSource(s, missing)
         for j, s in enumerate(votes.sources)
         if s not in votes.unasked and not votes.voted[:, j].any()
         if s not in gains or gains[s].value <= 0  # it votes elsewhere, and is right there

@@ -432,7 +432,8 @@ class Neighbourhood:
         """Raise where it is not of so many features, classes and sources."""
         s = len(self.ids)
         shapes = (self.directions.shape, self.votes.shape, self.labels.shape)
-        sound = shapes == ((s, d), (s, k), (s,)) and len(self.snippets or self.ids) == s
+        snippets = self.ids if self.snippets is None else self.snippets
+        sound = shapes == ((s, d), (s, k), (s,)) and len(snippets) == s
         kinds = (self.directions.dtype.kind, self.votes.dtype.kind, self.labels.dtype.kind)
         if not sound or kinds != ("f", "i", "i") or not np.isfinite(self.directions).all():
             raise ValueError("the training documents kept do not fit the model")
@@ -440,6 +441,8 @@ class Neighbourhood:
         labels = self.labels.min(initial=0), self.labels.max(initial=0)
         if votes[0] < -1 or labels[0] < 0 or max(votes[1], labels[1]) >= m:
             raise ValueError("the training documents kept name classes that are not there")
+        if not all(isinstance(part, str) for part in self.snippets or ()):
+            raise ValueError("the beginnings of the training documents are not texts")
         if len({str(own) for own in self.ids}) < s:
             raise ValueError("the training documents kept have an id twice")
         if any(not 0 <= j < k or part.shape != (s, m) for j, part in self.sets.items()):

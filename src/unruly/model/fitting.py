@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from unruly.errors import InputError, SettingsError
 from unruly.features.encoder import Features
 from unruly.features.stack import Encoding
-from unruly.findings import BlankTexts, DocumentsUnasked, LearntFromSample, Note, WeakSource
+from unruly.findings import (
+    BlankTexts,
+    DocumentsUnasked,
+    LearntFromSample,
+    Note,
+    PartialVotesUnused,
+    WeakSource,
+)
 from unruly.labelling.answers import Labelled
 from unruly.labelling.estimates import AccuracyEstimate, estimate_accuracy, hold_out
 from unruly.labelmodels.label_model import refuse_one_class
@@ -52,7 +59,7 @@ from unruly.settings import MethodSettings, PaperSettings
 from unruly.statistics import sample_rows
 from unruly.texts.columns import UNKNOWN
 from unruly.texts.corpus import Corpus
-from unruly.votes.votes import Votes
+from unruly.votes.votes import ABSTAIN, Votes
 from unruly.wording import plural, shortened
 
 if TYPE_CHECKING:
@@ -148,6 +155,7 @@ def _summary(
             *(encoder.notes() if encoder else ()),
             *given_up(votes),
             *_unasked(votes),
+            *(_partial(votes) if isinstance(request.settings, PaperSettings) else ()),
             *_about_texts(request.documents.corpus),
         ),
         ledger=ledger,
@@ -322,6 +330,13 @@ def _unasked(votes: Votes) -> tuple[DocumentsUnasked, ...]:
         for source, missing in votes.unasked.items()
         if missing.any()
     )
+
+
+def _partial(votes: Votes) -> tuple[PartialVotesUnused, ...]:
+    """Sources with votes for one of several classes."""
+    unused = votes.voted & (votes.hard == ABSTAIN)  # (n, k)
+    counts = zip(votes.sources, unused.sum(axis=0).tolist(), strict=True)
+    return tuple(PartialVotesUnused(source, count) for source, count in counts if count)
 
 
 def _about_texts(corpus: Corpus | None) -> Iterator[Note]:

@@ -257,7 +257,12 @@ def check_rows(documents: Documents, votes: Votes) -> None:
         )
     if not documents.n:
         raise InputError("there are no documents: give at least one")
-    ours, theirs = documents.ids, votes.ids
+    remedy = "" if documents.index is None else ", or set the index of the frame to their ids"
+    check_ids(documents.ids, votes.ids, remedy)
+
+
+def check_ids(ours: pl.Series, theirs: pl.Series, remedy: str = "") -> None:
+    """Refuse votes with other ids than the documents (n,), or in another order; row numbers are no ids."""
     if _row_numbers(ours) or _row_numbers(theirs):
         return
     same = ours.dtype == theirs.dtype and bool((ours == theirs).all())
@@ -265,8 +270,7 @@ def check_rows(documents: Documents, votes: Votes) -> None:
         row = next(i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if str(a) != str(b))
         raise InputError(
             f"row {row}: the document's id is {ours[row]!r}, but the votes are on {theirs[row]!r}: "
-            "vote on these documents, in this order"
-            + ("" if documents.index is None else ", or set the index of the frame to their ids")
+            f"vote on these documents, in this order{remedy}"
         )
 
 

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.findings import BalanceOrigin, ClassBalance, Note, finding_to_plain, note_from_plain
+from unruly.findings import (
+    BalanceOrigin,
+    ClassBalance,
+    Note,
+    balance_from_plain,
+    finding_to_plain,
+    note_from_plain,
+)
 from unruly.html import html_table, with_code
 from unruly.learner import Heads, Learner
 from unruly.ledger import Ledger
@@ -159,7 +166,7 @@ class FitSummary:
             epochs=plain["epochs"],
             kept_epoch=plain["kept_epoch"],
             method=plain["method"],
-            balance=None if plain["balance"] is None else _balance(plain["balance"]),
+            balance=None if plain["balance"] is None else balance_from_plain(plain["balance"]),
             notes=tuple(note_from_plain(note) for note in plain["notes"]),
             ledger=Ledger.from_plain(plain["ledger"]),
         )
@@ -254,12 +261,6 @@ def _line(j: int, learner: Learner, votes: Votes, agrees: NDArray[np.bool_]) -> 
         agreement=float(agrees[cast, j].mean()) if count else None,
         estimated=estimated,
     )
-
-
-def _balance(plain: Mapping[str, Any]) -> ClassBalance:
-    note = note_from_plain(plain)
-    assert isinstance(note, ClassBalance)
-    return note
 
 
 def _predicted(classes: tuple[str, ...], labels: tuple[int, ...]) -> str:

@@ -24,7 +24,7 @@ from unruly.learner import Epoch
 from unruly.ledger import Ledger
 from unruly.model import storage
 from unruly.model.fitted import Fitted, ModelInputs, digests_of
-from unruly.model.inputs import Documents, Labels, check_rows, labels_of
+from unruly.model.inputs import Documents, Labels, check_ids, check_rows, labels_of
 from unruly.model.predictions import Predictions, checked_container, contained
 from unruly.model.saved_rules import SavedRules
 from unruly.model.storage import Functions
@@ -590,10 +590,9 @@ class WeakClassifier:
             )
         if votes is None:
             return self._training
-        documents = Documents(None, self._training.features)
-        return ModelInputs(
-            self._training.features, fitted.votes(documents, votes), self._training.blank
-        )
+        given = fitted.votes(Documents(None, self._training.features), votes)
+        check_ids(self._training.votes.ids, given.ids)
+        return replace(self._training, votes=given)
 
     def _checked_settings(self) -> MethodSettings:
         """The settings of the method, and what else can be checked before any work."""

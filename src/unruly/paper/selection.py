@@ -25,7 +25,7 @@ from unruly.paper.inference import CoTrained
 from unruly.settings import PaperSettings
 from unruly.statistics import log_softmax
 from unruly.texts.columns import UNKNOWN
-from unruly.votes.votes import Votes
+from unruly.votes.votes import ABSTAIN, Votes
 
 Judge = Callable[[CoTrained], float]  # higher is better
 Valid = tuple[Features, Votes, Gold]
@@ -45,7 +45,7 @@ def hold_out(
     held = np.zeros(votes.n, dtype=np.bool_)
     if settings.selection != "votes" or settings.ablation == "rule-only":
         return held
-    rows = np.flatnonzero(votes.voted.sum(axis=1) > settings.p)
+    rows = np.flatnonzero((votes.hard != ABSTAIN).sum(axis=1) > settings.p)
     part = min(_MOST, max(_PART, _ENOUGH / max(len(rows), 1)))
     if len(rows) * part < _FEWEST:
         return held

@@ -564,9 +564,9 @@ class Shown:
         return cls(edits, plain["digest"], tuple(plain["accepted"]))
 
     @classmethod
-    def of(cls, project: Project, edits: Iterable[Edit]) -> Shown:
-        """What is shown now."""
-        return cls(tuple(edits), _digest(project))
+    def of(cls, project: Project) -> Shown:
+        """Nothing yet, for the project file as it is now: it may change before there is something to show."""
+        return cls((), _digest(project))
 
     def write(self, project: Project) -> None:
         """Keep it in the cache folder."""

@@ -269,7 +269,7 @@ def check_project(
         failures=failures,
         findings=(
             *_about_votes(voted.votes, summary.total.polarity, voted.texts.column),
-            *_about_sources(voted.votes),
+            *_about_sources(voted.votes, summary.total.polarity),
             *_idle(project, voted.rules),
             *_starred(project),
             *_unspaced(project),
@@ -288,7 +288,7 @@ def _about_votes(votes: Votes, named: Collection[int], column: str | None) -> It
     unasked = [name for name in votes.sources if _waits(votes, name)]
     for name in unasked:
         yield DocumentsUnasked(name, int(votes.unasked[name].sum()), votes.n)
-    without = tuple(name for c, name in enumerate(votes.classes) if c not in named)
+    without = _without(votes, named)
     if not named:
         if len(unasked) < votes.k:
             yield NoVotes(column)
@@ -300,12 +300,17 @@ def _about_votes(votes: Votes, named: Collection[int], column: str | None) -> It
         yield ClassesAlike(groups)
 
 
-def _about_sources(votes: Votes) -> Iterator[Finding]:
+def _without(votes: Votes, named: Collection[int]) -> tuple[str, ...]:
+    """The classes that no vote names."""
+    return tuple(name for c, name in enumerate(votes.classes) if c not in named)
+
+
+def _about_sources(votes: Votes, named: Collection[int]) -> Iterator[Finding]:
     """Sources that never vote, where others do."""
     if votes.covered.any():
         for j, name in enumerate(votes.sources):
             if not votes.voted[:, j].any() and not _waits(votes, name):
-                yield SilentSource(name)
+                yield SilentSource(name, _without(votes, named))
 
 
 def _waits(votes: Votes, name: str) -> bool:

@@ -451,6 +451,19 @@ def _basis(facts: Facts) -> str:
     )
 
 
+def _worse_than(facts: Facts) -> str | None:
+    """What is clearly right more often than the model on the true labels, or None."""
+    if facts.evaluation is None:
+        return None
+    whole, better = facts.evaluation.everything, facts.evaluation.better_constant
+    right = f"on {facts.scored_on} ({percent(whole.model.accuracy.value)} right;"
+    if whole.gain.high < 0:
+        return f"majority vote {right} majority vote {percent(whole.majority.accuracy.value)})"
+    if better is not None and better.accuracy > whole.model.accuracy.high:
+        return f"always predicting {better.label} {right} {percent(better.accuracy)} are {better.label})"
+    return None
+
+
 def _suggestions(facts: Facts) -> str:
     head = "<h3>New rules</h3>"
     if not facts.suggestions:
@@ -458,11 +471,9 @@ def _suggestions(facts: Facts) -> str:
             "None: no word, phrase or pattern outside of the rules goes clearly with one class and has votes of several "
             "sources for it. `unruly suggest` also lists guesses, and counts labels by hand."
         )
-    if (scores := facts.evaluation) is not None and scores.everything.gain.high < 0:
-        whole = scores.everything
+    if (worse := _worse_than(facts)) is not None:
         return head + paragraph(
-            "None shown: they would be chosen by the model's answers, which are worse than majority vote on "
-            f"{facts.scored_on} ({percent(whole.model.accuracy.value)} right; majority vote {percent(whole.majority.accuracy.value)})."
+            f"None shown: they would be chosen by the model's answers, which are worse than {worse}."
         )
     wrong = [s for s in facts.suggestions if s.measured is not None and s.measured.high < LEAST]
     shown = [s for s in facts.suggestions if s not in wrong]
@@ -478,7 +489,7 @@ def _suggestions(facts: Facts) -> str:
         "without votes come first. `unruly suggest` shows them with examples and writes those that you accept into unruly.toml. The model may be wrong about a rule: read some of its matches before you accept it. "
     )
     if scored:
-        chose = "" if facts.labels else "; they chose no rule"
+        chose = "" if facts.labels or wrong else "; they chose no rule"
         message += f"True labels give the last column{chose}. "
     if wrong:
         message += f"Left out: {plural(len(wrong), 'rule')} that true labels contradict. "

@@ -112,7 +112,10 @@ class Keywords:
         """The same test on another text."""
         if len(self.patterns()) > 1:
             return contains_any_word(text, self.words, whole=self.match == "word")
-        return folded(text).str.contains(_folded_pattern(tuple(self.words), self.match))
+        low, (pattern, longest) = folded(text), _folded_patterns(tuple(self.words), self.match)
+        if longest != pattern:
+            low = pl.when(~low.str.contains(longest)).then(pl.lit("")).otherwise(low)
+        return low.str.contains(pattern)
 
     def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
         return self.spans_in(SearchedTexts((str(row[TEXT]),)), [0])[0]
@@ -187,9 +190,17 @@ def _patterns(words: tuple[str, ...], match: Match) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=512)
-def _folded_pattern(words: tuple[str, ...], match: Match) -> str:
-    """A pattern for texts with case folded: twenty times as fast as ignoring case."""
-    return "|".join(_alternatives(_folded_words(words), match))
+def _folded_patterns(words: tuple[str, ...], match: Match) -> tuple[str, str]:
+    """A pattern for texts with case folded, twenty times as fast as ignoring case; and one that each of its texts matches.
+
+    That is the longest part of each phrase, the same where there are none: `i\\s+love` is looked for at every i.
+    """
+    distinct = _folded_words(words)
+    pattern = "|".join(_alternatives(distinct, match))
+    if all(len(word.split()) == 1 for word in distinct):
+        return pattern, pattern
+    parts = sorted({max(word.split(), key=len) for word in distinct})
+    return pattern, "|".join(pl.escape_regex(part) for part in parts)
 
 
 def _folded_words(words: Sequence[str]) -> list[str]:
@@ -397,7 +408,7 @@ class WordSequence:
 
     def _negated(self, found: pl.Expr) -> pl.Expr:
         """Whether the leftmost match is behind a negator; groups are slow, so only where any match is."""
-        return self._negation().group(found & self._behind_negator().contains())
+        return self._negation().group(self._behind_negator().contains(found))
 
     def _found(self) -> LinearPattern:
         return LinearPattern(self._pattern())

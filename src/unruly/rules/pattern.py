@@ -262,17 +262,21 @@ class LinearPattern:
         """Its parts, repetitions written out."""
         return checked(self.pattern).size
 
-    def contains(self) -> pl.Expr:
-        """Whether it occurs in the text."""
-        return pl.col(TEXT).str.contains(self.pattern)
+    def contains(self, within: pl.Expr | None = None) -> pl.Expr:
+        """Whether it occurs in the text; looked for only where `within` is true, elsewhere it does not."""
+        return self._text(within).str.contains(self.pattern)
 
     def group(self, within: pl.Expr) -> pl.Expr:
         """Whether its first match has group 1.
 
         Groups are slow to find, so only where `within` is true; elsewhere there is none.
         """
-        text = pl.when(within).then(pl.col(TEXT)).otherwise(_EMPTY)
-        return text.str.extract(self.pattern, 1).is_not_null()
+        return self._text(within).str.extract(self.pattern, 1).is_not_null()
+
+    @staticmethod
+    def _text(within: pl.Expr | None) -> pl.Expr:
+        text = pl.col(TEXT)
+        return text if within is None else pl.when(within).then(text).otherwise(_EMPTY)
 
     def spans_in(self, texts: Sequence[str]) -> list[tuple[Span, ...]] | None:
         """The character ranges of its matches in each text; None where that may take long."""

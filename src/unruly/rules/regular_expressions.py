@@ -53,6 +53,8 @@ _BEYOND_LOWER_CASE = {
     ),
 }
 
+_BECOME_SUCH = ("\u0130", "\u03a3")  # in lower case: İ, and Σ at the end of a word
+
 
 @dataclass(frozen=True)
 class Expression:
@@ -365,6 +367,10 @@ class SearchedTexts:
 
 
 def folded(text: pl.Expr) -> pl.Expr:
-    """Case folded as the regular expressions do it."""
-    rest = _BEYOND_LOWER_CASE
-    return text.str.to_lowercase().str.replace_many(list(rest), list(rest.values()))
+    """Case folded as the regular expressions do it; to look for the letters beyond lower case first is faster."""
+    lower, rest = text.str.to_lowercase(), _BEYOND_LOWER_CASE
+    beyond = text.str.contains("|".join((*rest, *_BECOME_SUCH)))
+    few = pl.when(beyond).then(lower).otherwise(pl.lit(""))
+    return (
+        pl.when(beyond).then(few.str.replace_many(list(rest), list(rest.values()))).otherwise(lower)
+    )

@@ -376,7 +376,7 @@ class Batcher:
         self._queue: deque[Waiting] = deque()
         self._filled = asyncio.Event()
         self._thread = ThreadPoolExecutor(1, "unruly-predict")
-        self._seconds = 0.001  # for one text, of late
+        self._seconds = 0.01  # for one batch, of late
         self._stopping = False
         self.waiting = 0  # texts, those in the present batch included
 
@@ -399,7 +399,8 @@ class Batcher:
             self.waiting -= number
 
     def _retry_after(self) -> int:
-        return min(max(1, math.ceil(self.waiting * self._seconds)), LONGEST)
+        batches = self.waiting / self._limits.batch
+        return min(max(1, math.ceil(batches * self._seconds)), LONGEST)
 
     async def run(self) -> None:
         """Predict batch after batch until `stop`, and then what is left."""
@@ -457,7 +458,7 @@ class Batcher:
         loop = asyncio.get_running_loop()
         answers = await loop.run_in_executor(self._thread, self._predict, asked)
         took = time.perf_counter() - started
-        self._seconds = 0.8 * self._seconds + 0.2 * took / len(asked.texts)
+        self._seconds = 0.8 * self._seconds + 0.2 * took
         self._metrics.observe("unruly_batch_texts", [len(asked.texts)])
         self._metrics.observe("unruly_batch_seconds", [took])
         return answers

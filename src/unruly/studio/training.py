@@ -301,7 +301,8 @@ class Trainer:
 
         old, new = self.opened(self.before), self.opened(self.current)
         return state.once(
-            "difference", lambda: (compare_models(old, new), changed_answers(old, new, state))
+            ("difference", self.before.path, self.current.path),
+            lambda: (compare_models(old, new), changed_answers(old, new, state)),
         )
 
     def changes_on(self, row: int) -> tuple[VoteChange, ...] | None:
@@ -449,7 +450,8 @@ def charts(studio: Studio, request: PageRequest) -> Response:
     from unruly.html import figure
 
     trainer = studio.trainer
-    found = trainer.workspace.state.once("live report", lambda: live_report(trainer))
+    shown = tuple(model.path for model in (trainer.before, trainer.current) if model is not None)
+    found = trainer.workspace.state.once(("live report", shown), lambda: live_report(trainer))
     drawn = [*(() if found is None else found.charts), models_chart(trainer.models)]
     figures = [figure(chart) for chart in drawn if chart is not None]
     return studio.page(

@@ -162,6 +162,7 @@ class Corpus:
         """
         from unruly.texts.wrench import is_wrench
 
+        _check_path(path)
         if is_wrench(Path(path)):
             return cls.from_wrench(path)
         stream = cls.scan(
@@ -191,6 +192,7 @@ class Corpus:
         """The same file as an iterable of corpora of at most `batch_rows` documents, in order."""
         from unruly.texts.stream import CorpusStream
 
+        _check_path(path)
         return CorpusStream.open(
             path,
             text=text,
@@ -498,6 +500,13 @@ def with_shift_noted(corpus: Corpus, frame: pl.DataFrame, layout: Layout) -> Cor
     labels = frame[layout.label]
     shifted = warn_if_counted_from_one(labels, corpus.gold, corpus.classes, corpus.name)
     return replace(corpus, counted_from_one=shifted)
+
+
+def _check_path(path: object) -> None:
+    if not isinstance(path, str | Path):
+        raise InputError(
+            f"expected the path of a file, got {type(path).__name__}: Corpus.of takes frames and lists of texts"
+        )
 
 
 def kind_of(thing: object) -> str:

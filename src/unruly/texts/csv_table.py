@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, Where, polars_errors, warn
+from unruly.errors import BadRowError, InputError, Where, polars_errors, warn
 from unruly.findings import ReadAsWindows1252
 from unruly.progress import SILENT, Progress, stage
 from unruly.sentences import sentence
@@ -405,8 +405,10 @@ class CsvRecords:
                     if not (last and buffer) and len(buffer) <= LONGEST_RECORD:
                         break
                     fault = 0, self._never_closed(line)
-                if not self.skip or self.separator == "\t" or number < 0:
+                if self.separator == "\t" or number < 0:
                     raise fault[1]
+                if not self.skip:
+                    raise BadRowError(fault[1].message, where=fault[1].where)
                 # Skip one line, and try again behind it.
                 cut = (buffer.find(b"\n") + 1) or len(buffer)
                 bad = BadRow(number, fault[1].message, Where(str(self.source), line))
@@ -436,7 +438,7 @@ class CsvRecords:
         if not self.skip:
             if wrong.any():
                 at = int(np.flatnonzero(wrong)[0])
-                raise InputError(
+                raise BadRowError(
                     self._wrong_width(int(fields[at]), width),
                     where=Where(str(self.source), int(lines[at])),
                 )

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from unruly.errors import InputError, Where, warn
+from unruly.errors import BadRowError, InputError, Where, warn
 from unruly.progress import SILENT, Progress, stage
 from unruly.texts.columns import Layout, without_surrogates
 from unruly.texts.table import (
@@ -164,7 +164,7 @@ class JsonTable:
             row = int(part.numbers[at])
             found[at] = BadRow(row, reason, self.where(row))
             if not self.skip:
-                raise InputError(reason, where=found[at].where)
+                raise BadRowError(reason, where=found[at].where)
         return part.without(found) if found else part
 
 

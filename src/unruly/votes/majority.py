@@ -33,7 +33,7 @@ class Tally:
     @property
     def conflict(self) -> NDArray[np.bool_]:
         """(b,): whether there is no class that all votes allow."""
-        return np.asarray(self.named.max(axis=1, initial=0) < self.cast)
+        return np.asarray(self.named.max(axis=1) < self.cast)
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -44,7 +44,7 @@ class Tally:
 
 def tallies(votes: Votes, block_cells: int = BLOCK_CELLS) -> Iterator[Tally]:
     """Block after block of documents."""
-    step = max(1, block_cells // max(1, votes.k, votes.m))
+    step = max(1, block_cells // max(votes.k, votes.m))
     count = _by_passes if votes.m <= FEW_CLASSES else _by_cells
     for start in range(0, votes.n, step):
         block = votes.matrix[start : start + step]

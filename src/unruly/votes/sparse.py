@@ -85,9 +85,9 @@ class SparseVotes:
 
     @cached_property
     def _vote(self) -> NDArray[np.intp]:
-        """(v,): the number of the vote that each entry belongs to, ascending."""
+        """(v,): the number of the vote that each entry belongs to, ascending from 1."""
         cell = self.row * self.k + self.source  # ascending: entries of one vote stand together
-        return np.cumsum(np.diff(cell, prepend=-1) != 0) - 1
+        return np.cumsum(np.diff(cell, prepend=-1) != 0)
 
     @cached_property
     def partial(self) -> NDArray[np.bool_]:
