@@ -293,6 +293,11 @@ def _weak_word(found: WeakWord) -> str:
         return f"{first}. It is evidence all the same: keep the word, or make it more specific."
     if not found.clear:
         return f"{first}. Read some of its matches before you change it."
+    if found.rival is not None:
+        return (
+            f"{first}. {found.rival} votes for another class on nearly all of them, and the estimate believes it: "
+            "read some of its matches; if they are wrong, drop the word, or make it more specific."
+        )
     return f"{first}. Drop the word, or make it more specific."
 
 

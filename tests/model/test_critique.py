@@ -229,6 +229,26 @@ def test_a_word_that_spoils_a_list_is_named(
     assert "'song' in advert: right on" in sentence(weak[0])
 
 
+def test_a_word_that_one_other_source_speaks_against_is_to_be_read_first(
+    listed: tuple[Corpus, Sources, NDArray[np.int64]],
+) -> None:
+    """By an estimate, which believes one of the two; true labels tell who is right."""
+    corpus, rules, gold = listed
+    other = Source("about_songs", [Rule("ham", Keywords(("song",)))])
+    votes = Sources(rules.classes, [*rules.sources, other]).vote(corpus)
+    judge = believed(votes, np.where(np.eye(2)[gold] > 0, 0.9, 0.1))
+    texts_ = corpus.texts.to_list()
+    found = critique_rules(votes, judge, texts=texts_, rules=rules)
+    (word,) = [c for c in found if isinstance(c, WeakWord)]
+    assert (word.word, word.rival) == ("song", "about_songs")
+    assert "read some of its matches; if they are wrong, drop the word" in sentence(word)
+    assert "about_songs votes for another class on nearly all of them" in sentence(word)
+    measured = critique_rules(votes, judge, texts=texts_, rules=rules, labels=gold)
+    (word,) = [c for c in measured if isinstance(c, WeakWord)]
+    assert word.rival is None
+    assert sentence(word).endswith("Drop the word, or make it more specific.")
+
+
 def test_a_word_is_named_only_where_its_whole_interval_is_below_the_rest(
     listed: tuple[Corpus, Sources, NDArray[np.int64]],
 ) -> None:

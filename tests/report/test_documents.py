@@ -76,6 +76,17 @@ def test_each_group_is_what_it_says() -> None:
         assert confidence == sorted(confidence)
 
 
+def test_letters_from_one_template_leave_room_for_others() -> None:
+    texts = [f"may I bring the short loan back at {i} instead" for i in range(40)]
+    texts += ["are you open", "printer jams again", "my card was stolen"]
+    votes = Votes.from_array(np.full((43, 2), -1), classes=["a", "b"])
+    sure = np.linspace(0.99, 0.9, 43)
+    found = documents_to_show(texts, votes, heads_of(np.stack([sure, 1 - sure], axis=1), votes))
+    shown = [int(d.id) for d in found]
+    assert {0, 40, 41, 42} < set(shown)
+    assert shown == sorted(shown), "the surest first"
+
+
 def test_matched_words_are_marked_with_the_class_that_the_rule_names(seen: Answers) -> None:
     texts = seen.corpus.texts.to_list()
     row = next(i for i, text in enumerate(texts) if "lovely" in text and "subscribe" not in text)

@@ -100,7 +100,10 @@ def test_ids_beside_true_labels_are_not_the_texts_of_a_model_that_knows_another_
         find_layout(schema, name="truth.csv", text=remembered("comment"), label="topic")
     named = {"message": STRING, "topic": STRING}
     assert find_layout(named, name="x", text=remembered("comment"), label="topic").text == "message"
-    assert find_layout({"ticket": STRING}, name="x", text=remembered("comment")).text == "ticket"
+    numbered = {"ticket": STRING, "stars": NUMBER}
+    assert find_layout(numbered, name="x", text=remembered("comment")).text == "ticket"
+    found = find_layout(numbered, name="x", text=remembered("comment"), label="stars")
+    assert found.text == "ticket", "classes may be numbers: nothing tells that these are no texts"
     assert find_layout(schema, name="x", text="ticket", label="topic").text == "ticket"
 
 

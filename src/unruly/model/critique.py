@@ -385,7 +385,10 @@ def weak_words(
             if weak is not None:
                 count, checked = int(there.sum()), measured_share(scored, rows[there], r)
                 chance = _class_share(judge, labels, r)
-                found.append(WeakWord(source, number, word, label, count, *weak, chance, checked))
+                rival = None if weak[2] else _rival(votes, rows[there], r)
+                found.append(
+                    WeakWord(source, number, word, label, count, *weak, chance, checked, rival)
+                )
     return sorted(found, key=lambda weak: weak.accuracy.value)
 
 
@@ -413,6 +416,17 @@ def _weak_word(
     assert other is not None
     worse = one.high < other.low and one.value < WEAK_WORD
     return (one, other, measured) if worse else None
+
+
+def _rival(votes: Votes, rows: NDArray[np.intp], r: int) -> str | None:
+    """The source that votes for a class other than r on nearly all of these documents; None where there is none.
+
+    Then the word never meets a document that only the text judges: believing that source decides the estimate.
+    """
+    cast = votes.hard[rows]  # (v, k)
+    against = ((cast != ABSTAIN) & (cast != r)).mean(axis=0)  # (k,)
+    j = int(against.argmax())
+    return votes.sources[j] if against[j] >= REPEATS else None
 
 
 def _class_share(judge: VoteJudge, labels: NDArray[np.int64] | None, r: int) -> float:

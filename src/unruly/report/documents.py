@@ -95,7 +95,7 @@ def _ordered(rows: NDArray[np.bool_], key: NDArray[np.floating]) -> list[int]:
 
 
 def _shared_out(groups: dict[str, list[int]], texts: Sequence[str]) -> dict[str, list[int]]:
-    """Documents by turns from each group, near copies last and no text twice."""
+    """Documents by turns from each group, each in its order; near copies where there is nothing else, no text twice."""
     taken: dict[str, list[int]] = {name: [] for name in groups}
     left = {name: unlike_first(rows, texts.__getitem__) for name, rows in groups.items()}
     seen: set[str] = set()
@@ -107,7 +107,8 @@ def _shared_out(groups: dict[str, list[int]], texts: Sequence[str]) -> dict[str,
             elif len(seen) < MOST:
                 seen.add(texts[row])
                 taken[name].append(row)
-    return taken
+    places = {name: {row: at for at, row in enumerate(rows)} for name, rows in groups.items()}
+    return {name: sorted(rows, key=places[name].__getitem__) for name, rows in taken.items()}
 
 
 def shown_document(

@@ -167,9 +167,10 @@ def missing_column(column: str, known: Iterable[str], *, name: str, role: str) -
 def _obvious_text(
     schema: Mapping[str, pl.DataType], taken: set[str | None], name: str, gone: str | None
 ) -> str:
-    """The column that is called as texts are; or else the only one of strings, unless another was expected.
+    """The column that is called as texts are, or else the only one of strings.
 
-    A table of ids and true labels lacks the column of texts (`gone`) that the model knows: its ids are no texts.
+    What is left beside the names of classes is no text where the model knows another column (`gone`): in a table of
+    ids and true labels it is the ids.
     """
     strings = [c for c, kind in schema.items() if kind == pl.String and c not in taken]
     free = [c for c in schema if c not in taken]
@@ -188,7 +189,7 @@ def _obvious_text(
     if len(telling) == 1:
         return telling[0]
     if len(strings) == 1 and not ID_NAME.search(strings[0].strip()):
-        if gone is None or len(schema) == 1:
+        if gone is None or not any(schema[c] == pl.String for c in taken if c is not None):
             return strings[0]
         raise NoTextColumn(
             f"there is no column {gone!r}, as in training: pass the column with the texts with",
