@@ -245,6 +245,16 @@ def test_beginnings_of_texts_that_do_not_fit_are_refused_when_loading(
         unruly.load(rewritten(model, path, {"training.json": changed}))
 
 
+def test_rules_without_a_source_are_refused_when_loading(
+    model: WeakClassifier, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.unruly"
+    for none in ([], {}, ""):
+        changed = to_json({**of(model, path, "rules.json"), "sources": none})
+        with pytest.raises(ModelFileError, match="contents are not understood"):
+            unruly.load(rewritten(model, path, {"rules.json": changed}))
+
+
 def test_every_array_of_the_learner_is_checked(model: WeakClassifier, tmp_path: Path) -> None:
     path = tmp_path / "m.unruly"
     for name, array in of(model, path, "learner.safetensors").items():

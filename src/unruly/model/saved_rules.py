@@ -388,6 +388,8 @@ class SavedRules:
             place = anywhere.named(Where(source=str(source["name"])))
             rules = [_rule_from_plain(rule, place, allowed) for rule in source["rule"]]
             sources.append(Source(source["name"], rules))
+        if not sources:
+            raise ValueError("rules without a source")
         columns = anywhere.texts(plain.get("columns", ()))
         return cls(Sources(classes, sources), columns=columns)
 
