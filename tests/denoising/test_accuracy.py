@@ -40,7 +40,7 @@ def test_intervals_hold_the_truth_and_are_not_everything() -> None:
         total += len(true)
         widths.append((high - low).mean())
     assert held / total > 0.85
-    assert np.mean(widths) < 0.42  # under an assumed balance: 0 to 1 would hold every truth
+    assert np.mean(widths) < 0.45  # under an assumed balance: 0 to 1 would hold every truth
 
 
 def test_intervals_narrow_as_the_balance_is_known() -> None:
@@ -140,9 +140,8 @@ def test_the_interval_is_the_sum_of_what_is_not_known() -> None:
     votes = beta(mean * worth + 1, (1 - mean) * worth + 1).var()
     between = np.var([value(one) for one in encoders])
     by_itself = (value(scores, np.zeros((v, m))) - mean) ** 2
-    step = 1e-5
-    slope = (value(scores + step * direction) - value(scores - step * direction)) / (2 * step)
-    half = 1.959963984540054 * (votes + between + by_itself + slope**2) ** 0.5
+    others = np.mean([(value(scores + sign * direction) - mean) ** 2 for sign in (1, -1)])
+    half = 1.959963984540054 * (votes + between + by_itself + others) ** 0.5
     found = vote_accuracy(scores, own, credit, v, spread, encoders)
     np.testing.assert_allclose(
         [found.value, found.low, found.high, found.n],
@@ -179,6 +178,38 @@ def test_a_source_is_judged_by_what_the_fit_knows_without_its_votes() -> None:
         )
         alike = vote_accuracy(mean, own, credit, len(rows), spread, scores[:1])
         assert found.high - found.low > alike.high - alike.low  # encoders differ here
+
+
+def test_a_small_doubt_about_the_balance_counts_by_the_slope() -> None:
+    """Of all directions that the spread leaves open, together."""
+    rng = np.random.default_rng(4)
+    v, m = 40, 3
+    scores, credit = rng.normal(size=(v, m)), (np.arange(v), rng.integers(0, m, v), np.ones(v))
+    spread = 1e-6 * np.cov(rng.normal(size=(m, 9)))
+    step = 1e-4 * np.eye(m)
+
+    def value(given: np.ndarray) -> float:
+        return vote_accuracy(given, 0 * scores, credit, v, np.zeros((m, m))).value
+
+    slope = np.array([(value(scores + one) - value(scores - one)) / 2e-4 for one in step])
+    halves = [
+        vote_accuracy(scores, 0 * scores, credit, v, some) for some in (spread, np.zeros((m, m)))
+    ]
+    variance, without = (((one.high - one.low) / 2 / 1.959963984540054) ** 2 for one in halves)
+    assert variance - without == pytest.approx(slope @ spread @ slope, rel=1e-3)
+
+
+def test_where_the_balance_decides_all_a_certain_posterior_claims_nothing() -> None:
+    """Shares that are only assumed put all documents into one class: other shares would put them into the other."""
+    scores = np.tile([-8.0, 8.0], (60, 1))
+    for c in (0, 1):
+        credit = (np.arange(60), np.full(60, c), np.ones(60))
+        spread = 400 * np.array([[1.0, -1.0], [-1.0, 1.0]])  # sd of the log-odds: 40
+        found = vote_accuracy(scores, 0 * scores, credit, 60, spread)
+        assert found.value == pytest.approx(c, abs=0.01)
+        assert (found.low, found.high) == (0, 1)
+        known = vote_accuracy(scores, 0 * scores, credit, 60, spread / 1e4)
+        assert known.high - known.low < 0.2
 
 
 def test_of_no_votes_nothing_is_known() -> None:

@@ -11,7 +11,10 @@ variance has four parts:
                estimate without labels exact
     encoders   from one encoder to another
     model      (estimate by the full posterior - a_j)^2: what its own vote would change
-    balance    from the class balance to others that are about as likely (`Balance.alternatives`)
+    balance    from the class balance to others that are about as likely (`Balance.alternatives`): the mean square of what
+               the likeliest shifts +d and -d of b that move the estimate by a standard deviation do to it, found by trying
+               them. With C the covariance of b and g the slope of a_j on b, d = C g / sqrt(g C g). Where the posteriors
+               are all but certain the slope alone would say that the balance does not matter
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from unruly.statistics import (
     Float64,
     Share,
     effective_size,
+    ratio,
     sample_rows,
     sampling_variance,
     softmax,
@@ -116,13 +120,17 @@ def vote_accuracy(
     def agreement(given: Float64) -> float:
         return float(right(softmax(given)).sum() / count)
 
-    q = softmax(scores - own)  # (v, m)
+    alone = scores - own  # (v, m)
+    q = softmax(alone)
     correct = right(q)
     estimate = float(correct.sum() / count)
     moved = np.bincount(outcome, correct, m) - np.bincount(vote, correct, v) @ q  # (m,)
     slope = np.asarray(moved, np.float64) / count  # of the estimate on b
+    towards = spread @ slope  # (m,)
+    shift = ratio(towards, np.sqrt(np.maximum(slope @ towards, 0.0)), 0.0)
+    balance = sum((agreement(alone + sign * shift) - estimate) ** 2 / 2 for sign in (1, -1))
     sampling = sampling_variance(estimate, effective_size(count, _CORRELATION))
     encoders = float(np.var([agreement(one - own) for one in by_encoder])) if by_encoder else 0.0
     model = (agreement(scores) - estimate) ** 2
-    half = Z95 * (sampling + encoders + model + float(slope @ spread @ slope)) ** 0.5
+    half = Z95 * (sampling + encoders + model + balance) ** 0.5
     return Share(estimate, max(estimate - half, 0.0), min(estimate + half, 1.0), count)
