@@ -1,10 +1,8 @@
 """The matcher: all rules of all sources on all texts in one pass of polars, and why each source voted.
 
 Votes are cached on disk, so that after an edit only the edited source is matched again. The key of an entry is a digest of
-all that it depends on: the source's meaning, the classes, the documents, and the version of polars; the entry is a checksum,
-the files that functions read for it, and a Parquet file. An entry that is damaged, or one of whose files has changed, counts
-as missing. Entries may be deleted at any time; each is written whole, so processes may share the folder. If the folder
-cannot be written, votes are not cached.
+all that it depends on: the source's meaning, the classes, the documents, and the version of polars; the entry is the files that
+functions read for it, and a Parquet file. An entry one of whose files has changed counts as missing.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ import json
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
@@ -26,8 +23,8 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.datatypes import DataTypeClass
 
-from unruly.errors import InputError, RuleError, UnrulyError, UnrulyWarning, Where, first_line, warn
-from unruly.files import CacheFiles, cache_folder, unchanged, written_whole
+from unruly.errors import RuleError, UnrulyError, UnrulyWarning, Where, first_line, warn
+from unruly.files import CacheFiles, cache_folder, unchanged
 from unruly.findings import DocumentsGivenUp
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.condition import (
@@ -74,9 +71,8 @@ _SLOW_SLICE = 2_000  # texts measured in Python between two reports of progress
 SOFT = "__soft_votes:"  # before a source's name: the column of its probabilities
 UNASKED = "__unasked:"  # likewise: where it has not been asked
 _SHARES = "__shares:"  # before a rule's column: the column of its probabilities
-VERSION = 4  # of the cache
+VERSION = 5  # of the cache
 MOST_BYTES = 512 * 1024 * 1024
-_SUM = 16  # bytes of checksum before the contents of an entry
 _SIZE = 4  # bytes of the length of the JSON that names the files it depends on
 _ENTRIES = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{38}\.votes")
 
@@ -94,60 +90,32 @@ class VoteCache:
         return cls(cache_folder() / "votes")
 
     def get(self, key: str) -> pl.DataFrame | None:
-        """What was kept under the key and still holds, or None; a damaged entry is deleted, with a warning."""
-        path = self._path(key)
-        try:
-            data = path.read_bytes()
-        except OSError:
+        """What was kept under the key and still holds, or None."""
+        data = self.files.read(_entry(key), "its rules are matched again")
+        if data is None:
             return None
-        if _checksum(key, data[_SUM:]) != data[:_SUM]:
-            with suppress(OSError):
-                path.unlink()
-            warn(
-                f"the cache {self.folder} held a damaged entry: its rules are matched again",
-            )
+        start = _SIZE + int.from_bytes(data[:_SIZE], "little")
+        if not unchanged(json.loads(data[_SIZE:start])):
             return None
-        start = _SUM + _SIZE + int.from_bytes(data[_SUM : _SUM + _SIZE], "little")
-        if not unchanged(json.loads(data[_SUM + _SIZE : start])):
-            return None
-        with suppress(OSError):  # a read-only cache will do
-            path.touch()  # the least recently used go first
         return pl.read_parquet(BytesIO(data[start:]))
 
     def put(self, key: str, frame: pl.DataFrame, files: Mapping[str, str] | None = None) -> bool:
-        """Keep a frame as long as these files, given with their `file_state`, do not change.
-
-        A full disk or a folder that cannot be written is a warning, not an error.
-        """
-        path = self._path(key)
-        try:
-            buffer = BytesIO()
-            frame.write_parquet(buffer)
-            read = json.dumps(dict(files or {})).encode()
-            data = len(read).to_bytes(_SIZE, "little") + read + buffer.getvalue()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with written_whole(path) as part:
-                part.write_bytes(_checksum(key, data) + data)
-        except (OSError, InputError) as error:
-            why = error.strerror if isinstance(error, OSError) else error
-            warn(
-                f"the cache {self.folder} cannot be written ({why}): votes are not kept",
-            )
-            return False
-        return True
+        """Keep a frame as long as these files, given with their `file_state`, do not change."""
+        buffer = BytesIO()
+        frame.write_parquet(buffer)
+        read = json.dumps(dict(files or {})).encode()
+        data = len(read).to_bytes(_SIZE, "little") + read + buffer.getvalue()
+        return self.files.write(_entry(key), data, "votes are not kept")
 
     @property
     def files(self) -> CacheFiles:
         """The entries on disk."""
         return CacheFiles(self.folder, _ENTRIES)
 
-    def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}.votes"
 
-
-def _checksum(key: str, data: bytes) -> bytes:
-    """Of the contents, and of the name under which they are kept."""
-    return hashlib.blake2b(key.encode() + data, digest_size=_SUM).digest()
+def _entry(key: str) -> str:
+    """Its file."""
+    return f"{key[:2]}/{key}.votes"
 
 
 def entry_key(meaning: Plain, classes: tuple[str, ...], data: str) -> str:
