@@ -70,7 +70,6 @@ def test_only_what_the_model_needs_is_imported(fitted: Path, tmp_path: Path) -> 
         "sklearn",
         "sqlite3",
         "ssl",
-        "tomlkit",
         "unruly.denoising.denoised",
         "unruly.features.minilm",
         "unruly.labelling",
