@@ -238,7 +238,7 @@ def test_check_vote_fit_predict_and_explain(
     votes = {v["source"]: v for v in json.loads(capsys.readouterr().out)["votes"]}
     assert votes["like"]["reason"].startswith("like “my parcel never arrived”")
     assert votes["describe"]["label"] == "shipping"
-    assert run(["report", model, "--data", str(folder), "-q", "-o", str(folder / "r.html")]) == 0
+    assert run(["report", model, str(folder), "-q", "-o", str(folder / "r.html")]) == 0
 
 
 def test_a_saved_model_carries_examples_thresholds_and_moments(folder: Path) -> None:
