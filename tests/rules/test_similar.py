@@ -12,6 +12,7 @@ import pytest
 import unruly
 from unruly.cli.main import run
 from unruly.errors import InputError, ProjectError, RuleError
+from unruly.features.encoder import TextSpace
 from unruly.project.project import Project
 from unruly.project.voting import check_project
 from unruly.rules import Described, Not, Similar
@@ -113,14 +114,13 @@ def test_calibrated_fires_on_about_the_stated_share(folder: Path) -> None:
     assert 0.15 <= votes.voted[:, 0].mean() <= 0.3
 
 
-def test_calibrated_is_a_flag_beside_a_share_or_the_share_itself(folder: Path) -> None:
+def test_calibrated_is_a_share_or_a_flag_for_the_usual_one(folder: Path) -> None:
     def cast(limit: str) -> list[int]:
         found = project(folder, HEAD + RULES.replace("above = 0.05", limit))
         found.write(folder / "again.toml")
         assert Project.read(folder / "again.toml") == found
         return [int(vote) for vote in found.sources.vote(found.corpus()).matrix[:, 0]]
 
-    assert cast("calibrated = true, share = 0.25") == cast("calibrated = 0.25")
     assert cast("calibrated = true") == cast("calibrated = 0.05")
     assert cast("calibrated = false, above = 0.05") == cast("above = 0.05")
     assert 1 <= sum(vote == 0 for vote in cast("calibrated = true")) <= 3  # of 32: about 5 %
@@ -147,11 +147,24 @@ def test_a_counter_example_that_is_nearer_keeps_the_rule_quiet(folder: Path) -> 
     assert reason == "similar to 1 example, unlike 2 (above 0.10)"
 
 
+def test_the_same_examples_from_a_file_and_in_place_are_measured_once(folder: Path) -> None:
+    (folder / "like.txt").write_text("my parcel\nrefund\n")
+    rules = [
+        Rule("billing", Similar(["my parcel", "refund"], above=0.05, file=file, space=space))
+        for file in (None, "like.txt")
+        for space in [TextSpace("lsa", Corpus.from_texts(TEXTS))]
+    ]
+    one, other = rules[0].when, rules[1].when
+    assert one != other
+    votes = Sources(["shipping", "billing"], [Source("s", rules)]).vote(TEXTS)
+    assert votes.covered.any()
+
+
 @pytest.mark.parametrize("unlike", ["", 'unlike = ["refund my money"], '])
 def test_a_calibrated_threshold_is_that_of_the_training_documents_and_is_saved(
     folder: Path, unlike: str
 ) -> None:
-    limit = f"{unlike}calibrated = true, share = 0.25"
+    limit = f"{unlike}calibrated = 0.25"
     found = project(folder, HEAD + RULES.replace("above = 0.05", limit))
     cast = found.sources.vote(found.corpus())
     found.fit().model.save(folder / "m.unruly")
@@ -307,11 +320,9 @@ def test_an_encoder_of_given_features_cannot_read_examples(folder: Path) -> None
         ('{ to = ["x"], calibrated = nan }', "between 0 and 1"),
         ('{ to = ["x"], calibrated = "yes" }', "expected a number, found str"),
         ('{ to = ["x"], calibrated = false }', "either above"),
-        ('{ to = ["x"], calibrated = true, share = 1.5 }', "share = 1.5: give a share"),
-        ('{ to = ["x"], calibrated = true, share = true }', "expected a number, found bool"),
-        ('{ to = ["x"], calibrated = 0.1, share = 0.1 }', "stated twice"),
+        ('{ to = ["x"], calibrated = true, share = 0.1 }', "'share' is not a key of similar"),
+        ('{ to = ["x"], above = true }', "expected a number, found bool"),
         ('{ to = ["x"], calibrated = true, above = 0.1 }', "either above"),
-        ('{ to = ["x"], above = 0.1, share = 0.1 }', "share goes with calibrated"),
         ('{ to = ["x"], abve = 0.1 }', "did you mean 'above'"),
         ('{ file = "none.txt", above = 0.1 }', "there is no file"),
     ],

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Generic, Literal, Protocol, TypeVar, get_args
+from typing import IO, TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,9 @@ from unruly.texts.stream import FLAT, Batch, CorpusStream, RowWriter, format_of
 from unruly.texts.table import BadRow, BrokenFile, OnBadRow, one_of
 from unruly.votes.votes import Votes
 from unruly.wording import counted, free_name, plural
+
+if TYPE_CHECKING:
+    from unruly.model.weak_classifier import WeakClassifier
 
 ROWS = 10  # that a notebook shows
 CONTAINERS = ("default", "pandas", "polars")
@@ -218,29 +221,6 @@ def contained(
     return values
 
 
-class Predictor(Protocol):
-    """Whatever can label a corpus."""
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """The classes, in the order of the probabilities."""
-
-    @property
-    def feature_width(self) -> int:
-        """How many numbers a document becomes."""
-
-    @property
-    def concurrent(self) -> bool:
-        """Whether threads that predict at once gain by it."""
-
-    @property
-    def text_column(self) -> str | None:
-        """The column that it was fitted on, where that is known."""
-
-    def predictions(self, documents: Corpus, *, progress: Progress, cached: bool) -> Predictions:
-        """Everything it says of these documents; `cached`: features may be kept on disk."""
-
-
 @dataclass(frozen=True)
 class Written:
     """What was written."""
@@ -261,7 +241,7 @@ class Written:
 
 
 def predict_file(
-    model: Predictor,
+    model: WeakClassifier,
     data: str | Path,
     out: str | Path,
     *,
@@ -308,7 +288,7 @@ def missing_of(given: str) -> Missing:
 
 
 def predict_stream(
-    model: Predictor,
+    model: WeakClassifier,
     stream: CorpusStream,
     target: Path | IO[bytes],
     *,
@@ -475,21 +455,6 @@ def _in_order(
 COLUMN = "features"
 
 
-class Encodes(Protocol):
-    """Whatever turns a corpus into numbers."""
-
-    @property
-    def feature_width(self) -> int:
-        """d, how many numbers a document becomes."""
-
-    @property
-    def concurrent(self) -> bool:
-        """Whether threads that encode at once gain by it."""
-
-    def encode(self, X: Corpus, *, cached: bool, progress: Progress) -> NDArray[np.float32]:
-        """(n, d); `cached`: they may be kept on disk."""
-
-
 @dataclass(frozen=True)
 class Encoded:
     """What was written."""
@@ -505,7 +470,7 @@ class Encoded:
 
 
 def encode_stream(
-    model: Encodes,
+    model: WeakClassifier,
     stream: CorpusStream,
     target: Path,
     progress: Progress = SILENT,

@@ -441,14 +441,16 @@ class Matcher:
     ) -> tuple[pl.DataFrame, Clocks]:
         """The same, and the time that is then left for each document."""
         columns, clocks = [], Clocks(documents.height)
-        for measure, rule in self._measures(sources, documents).items():
+        for measure, rule in self._measures(sources, documents):
             if measure.name not in documents.frame.columns:
                 columns.append(self._measured(measure, rule, documents, progress, clocks))
         return documents.frame.with_columns(columns), clocks
 
-    def _measures(self, sources: Sequence[Source], documents: MatchFrame) -> dict[Measure, Where]:
+    def _measures(
+        self, sources: Sequence[Source], documents: MatchFrame
+    ) -> Iterable[tuple[Measure, Where]]:
         """Every measure with the first rule that needs it; refuses columns that are missing or cannot be read."""
-        wanted: dict[Measure, Where] = {}
+        wanted: dict[str, tuple[Measure, Where]] = {}
         for source in sources:
             for number, rule in enumerate(source.rules, start=1):
                 needs = rule.when.needs(self.classes)
@@ -457,8 +459,8 @@ class Matcher:
                 for column in needs.numbers:
                     _check_numbers(column, documents.frame, source.where(number))
                 for measure in needs.measures:
-                    wanted.setdefault(measure, source.where(number))
-        return wanted
+                    wanted.setdefault(measure.name, (measure, source.where(number)))
+        return wanted.values()
 
     def _measured(
         self,

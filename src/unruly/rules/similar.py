@@ -62,22 +62,22 @@ class Similar:
     """The text is near to an example, and nearer to it than to any counter-example.
 
     Examples are `to`, the lines of `file`, or the training documents with `ids`; counter-examples are `unlike`, best
-    the examples of the other classes. The threshold is `above`, or with `calibrated` the one that about `share` of the
-    training documents pass; `calibrated=0.1` is short for `calibrated=True, share=0.1`. `space` embeds the texts
-    (`unruly.TextSpace`); a project file brings its own.
+    the examples of the other classes. The threshold is `above`, or the one that a share of the training documents pass:
+    `calibrated=0.1`, or `True` for one in twenty. `space` embeds the texts (`unruly.TextSpace`); a project file brings its
+    own.
 
-    >>> Similar(["my parcel"], calibrated=True, share=0.1) == Similar(["my parcel"], calibrated=0.1)
-    True
+    >>> Similar(["my parcel"], calibrated=True).calibrated
+    0.05
     """
 
     to: Sequence[str] = ()
     above: float | None = None
-    calibrated: float | None = None
-    share: float | None = None
+    calibrated: float | bool | None = None  # the share of the training documents
     ids: Sequence[object] = ()
     file: str | None = None
     unlike: Sequence[str] = ()
     space: Space | None = field(default=None, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ()  # no other columns: it is a measure as well
 
     def __post_init__(self) -> None:
         for name in ("to", "ids", "unlike"):
@@ -86,8 +86,12 @@ class Similar:
             raise RuleError("similar needs examples: to = [...], a file of them, or ids = [...]")
         if any(not isinstance(text, str) or not text.strip() for text in (*self.to, *self.unlike)):
             raise RuleError("an example of similar is blank or no text")
-        object.__setattr__(self, "calibrated", _stated_share(self.calibrated, self.share))
-        object.__setattr__(self, "share", None)
+        if isinstance(self.calibrated, bool):
+            object.__setattr__(self, "calibrated", SHARE if self.calibrated else None)
+        if self.calibrated is not None and not 0 < self.calibrated < 1:
+            raise RuleError(
+                f"calibrated = {self.calibrated}: give a share between 0 and 1, or true for {SHARE}"
+            )
         if (self.above is None) == (self.calibrated is None):
             raise RuleError("similar needs either above = 0.6 or calibrated = true")
         if self.above is not None and not -1 <= self.above < 1:
@@ -96,7 +100,7 @@ class Similar:
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Similar:
         """From the key `similar`."""
-        keys = ("to", "file", "ids", "unlike", "above", "calibrated", "share")
+        keys = ("to", "file", "ids", "unlike", "above", "calibrated")
         here, inner = place.section(table, "similar", keys)
         if sum(key in inner for key in ("to", "file", "ids")) != 1:
             raise here.error("similar needs examples: to = [...], or file = ..., or ids = [...]")
@@ -106,9 +110,13 @@ class Similar:
             file = here.at("file").text(inner["file"])
         else:
             examples = here.at("to").texts(inner.get("to", ()))
-        numbers = {k: here.at(k).number(inner[k]) for k in ("above", "share") if k in inner}
-        if "calibrated" in inner:
-            numbers["calibrated"] = _flag_or_number(inner["calibrated"], here.at("calibrated"))
+        numbers: dict[str, float] = {}
+        for key in ("above", "calibrated"):
+            value = inner.get(key)
+            if isinstance(value, bool) and key == "calibrated":
+                numbers[key] = value
+            elif key in inner:
+                numbers[key] = here.at(key).number(value)
         unlike = here.at("unlike").texts(inner.get("unlike", ()))
         ids = inner.get("ids", ())
         if not isinstance(ids, Sequence) or isinstance(ids, str):
@@ -118,31 +126,48 @@ class Similar:
 
     def resolved(self) -> Similar:
         """The same rule with examples and threshold as values, so that no training text is needed."""
-        measure = self._measure()
-        return replace(
-            self,
-            to=measure.examples(),
-            ids=(),
-            file=None,
-            above=measure.threshold(),
-            calibrated=None,
-        )
+        found, threshold = self.examples(), self.threshold()
+        return replace(self, to=found, ids=(), file=None, above=threshold, calibrated=None)
 
-    def _measure(self) -> Similarities:
-        return Similarities(
-            tuple(self.to),
-            tuple(self.ids),
-            tuple(self.unlike),
-            self.above,
-            self.calibrated,
-            self.space,
-        )
+    @property
+    def name(self) -> str:
+        parts = [self.to, self.ids, self.unlike, self.above, self.calibrated]
+        return f"__similar:{digest_of(parts)}"
+
+    def examples(self) -> tuple[str, ...]:
+        """The texts to be like."""
+        return tuple(self.to) or known_space(self.space, "similar").texts_of(self.ids)
+
+    def threshold(self) -> float:
+        """The cosine to be passed."""
+        if self.above is not None:
+            return self.above
+        assert self.calibrated is not None
+        space = known_space(self.space, "similar")
+        nearest = (space.sample @ space.directions(self.examples()).T).max(axis=1)
+        return float(np.quantile(nearest, 1 - self.calibrated))
+
+    def compute(self, frame: pl.DataFrame) -> pl.Series:
+        """For each text: whether the rule holds, its cosine with the nearest example, and which one that is."""
+        space = known_space(self.space, "similar")
+        texts = space.directions(frame[TEXT].to_list())  # (n, d)
+        cosines = texts @ space.directions(self.examples()).T  # (n, examples)
+        best = cosines.max(axis=1, initial=-1)
+        holds = best > self.threshold()
+        if self.unlike:
+            holds &= best > (texts @ space.directions(self.unlike).T).max(axis=1)
+        columns = {
+            "holds": holds,
+            "cosine": best.astype(np.float32),
+            "nearest": cosines.argmax(axis=1).astype(np.uint32),
+        }
+        return pl.DataFrame(columns).to_struct(self.name)
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        return Needs((), (self._measure(),))
+        return Needs((), (self,))
 
     def mask(self) -> pl.Expr:
-        return pl.col(self._measure().name).struct.field("holds")
+        return pl.col(self.name).struct.field("holds")
 
     def reason(self) -> str:
         many = len(self.to) or len(self.ids)
@@ -156,10 +181,9 @@ class Similar:
 
     def because(self, row: Row) -> str:
         """The example that was nearest."""
-        measure = self._measure()
-        found = row[measure.name]
+        found = row[self.name]
         assert isinstance(found, Mapping)
-        shown = shortened(measure.examples()[found["nearest"]], _SHOWN)
+        shown = shortened(self.examples()[found["nearest"]], _SHOWN)
         return f"like “{shown}” ({found['cosine']:.2f})"
 
     def to_plain(self) -> Table:
@@ -177,74 +201,6 @@ class Similar:
         if self.calibrated is not None:
             plain["calibrated"] = self.calibrated
         return {"similar": plain}
-
-    def meaning(self) -> Plain | None:
-        return self._measure().meaning()
-
-
-def _stated_share(calibrated: float | None, share: float | None) -> float | None:
-    """The share that `calibrated` and `share` mean together; None: not calibrated."""
-    if calibrated is None or calibrated is False:
-        if share is not None:
-            raise RuleError("share goes with calibrated = true: add that, or drop share")
-        return None
-    if calibrated is not True and share is not None:
-        raise RuleError("the share is stated twice: write calibrated = true beside share")
-    found = calibrated if calibrated is not True else SHARE if share is None else share
-    if not 0 < found < 1:
-        name = "calibrated" if share is None else "share"
-        raise RuleError(f"{name} = {found}: give a share between 0 and 1, or calibrated = true")
-    return found
-
-
-def _flag_or_number(value: object, place: Place) -> float:
-    return value if isinstance(value, bool) else place.number(value)
-
-
-@dataclass(frozen=True)
-class Similarities:
-    """For each text: whether the rule holds, its cosine with the nearest example, and which one that is."""
-
-    to: tuple[str, ...]
-    ids: tuple[object, ...]
-    unlike: tuple[str, ...]
-    above: float | None
-    calibrated: float | None
-    space: Space | None = field(compare=False)
-    reads: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def name(self) -> str:
-        parts = [self.to, self.ids, self.unlike, self.above, self.calibrated]
-        return f"__similar:{digest_of(parts)}"
-
-    def examples(self) -> tuple[str, ...]:
-        """The texts to be like."""
-        return self.to or known_space(self.space, "similar").texts_of(self.ids)
-
-    def threshold(self) -> float:
-        """The cosine to be passed."""
-        if self.above is not None:
-            return self.above
-        assert self.calibrated is not None
-        space = known_space(self.space, "similar")
-        nearest = (space.sample @ space.directions(self.examples()).T).max(axis=1)
-        return float(np.quantile(nearest, 1 - self.calibrated))
-
-    def compute(self, frame: pl.DataFrame) -> pl.Series:
-        space = known_space(self.space, "similar")
-        texts = space.directions(frame[TEXT].to_list())  # (n, d)
-        cosines = texts @ space.directions(self.examples()).T  # (n, examples)
-        best = cosines.max(axis=1, initial=-1)
-        holds = best > self.threshold()
-        if self.unlike:
-            holds &= best > (texts @ space.directions(self.unlike).T).max(axis=1)
-        columns = {
-            "holds": holds,
-            "cosine": best.astype(np.float32),
-            "nearest": cosines.argmax(axis=1).astype(np.uint32),
-        }
-        return pl.DataFrame(columns).to_struct(self.name)
 
     def meaning(self) -> Plain | None:
         space = known_space(self.space, "similar")
