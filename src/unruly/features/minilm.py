@@ -31,7 +31,7 @@ from safetensors.numpy import load_file
 
 from unruly.errors import InputError, SettingsError, need
 from unruly.features import hub
-from unruly.features.encoder import CHUNK, Pretrained, State, batches, readable, thread_count
+from unruly.features.encoder import CHUNK, SentenceEncoder, State, batches, readable, thread_count
 from unruly.files import CacheFiles, cache_folder
 from unruly.progress import SILENT, Progress, stage
 
@@ -44,7 +44,7 @@ BUDGET = 512  # tokens in a batch: more of them fall out of the processor's cach
 
 
 @dataclass(frozen=True)
-class MiniLM(Pretrained):
+class MiniLM(SentenceEncoder):
     """Mean-pooled hidden layers of all-MiniLM-L6-v2, each layer's mean at unit length.
 
     Each layer is a block in `Features`. The default was chosen on development data: an early layer knows more of

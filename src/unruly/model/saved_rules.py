@@ -27,11 +27,9 @@ from unruly.features.stack import Encoding
 from unruly.files import sha256
 from unruly.progress import SILENT, Progress
 from unruly.rules.condition import (
-    NOTHING,
     AllOf,
     AnyOf,
     Condition,
-    Needs,
     Not,
     Place,
     Plain,
@@ -57,7 +55,7 @@ _MOST_KNOWN = 16  # sets of sources without some of their columns
 
 
 @dataclass(frozen=True)
-class Absent:
+class Absent(Condition):
     """In the place of a rule whose function or spaCy model was not named by the caller: it cannot vote."""
 
     kind: str  # "function", "entity", "encoder" or "classifier"
@@ -71,9 +69,6 @@ class Absent:
     @property
     def picks(self) -> bool:
         return self.kind in ("function", "classifier")
-
-    def needs(self, classes: tuple[str, ...]) -> Needs:
-        return NOTHING
 
     def mask(self) -> pl.Expr:
         return pl.lit(False)

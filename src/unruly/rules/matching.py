@@ -30,21 +30,17 @@ from unruly.progress import SILENT, Progress, stage
 from unruly.rules.condition import (
     ID,
     TEXT,
-    BatchHighlighter,
     Condition,
-    Explained,
     Measure,
     Needs,
     Plain,
     Row,
     RowFailure,
     Span,
-    Timed,
     numbers_of,
-    spans_of,
     suggestion,
 )
-from unruly.rules.function import FunctionVotes
+from unruly.rules.function import Function
 from unruly.rules.regular_expressions import SearchedTexts
 from unruly.rules.source import Source
 from unruly.rules.timeouts import (
@@ -287,10 +283,10 @@ class Matcher:
     ) -> Iterator[ColumnLacking]:
         """Where sources abstain because a function of theirs asked for a column that is absent."""
         for source in sources:
-            for measure in self._needs[source.name].measures:
-                if isinstance(measure, FunctionVotes) and measure.absent:
+            for rule in source.rules:
+                if isinstance(rule.when, Function):
                     silent = (votes[source.name] == ABSTAIN).to_numpy()
-                    for column, rows in measure.lacking(frame[measure.name]):
+                    for column, rows in rule.when.lacking(frame[rule.when.vote_column]):
                         if (own := rows & silent).any():
                             yield ColumnLacking(source.name, column, own)
 
@@ -402,7 +398,7 @@ class Matcher:
             first = dict(clocks.given_up.get(source.name, {}))  # row -> rule
             for number, rule in enumerate(source.rules, start=1):
                 for measure in rule.when.needs(self.classes).measures:
-                    if isinstance(measure, Timed) and (gaps := frame[measure.name].is_null()).any():
+                    if measure.within and (gaps := frame[measure.name].is_null()).any():
                         for row in gaps.arg_true().to_list():
                             first[row] = min(number, first.get(row, number))
             for number in sorted(set(first.values())):
@@ -477,13 +473,13 @@ class Matcher:
             if (kept := self._kept(key, documents)) is not None:
                 return kept.to_series().alias(measure.name)
         left = None
-        if isinstance(measure, Timed) and rule.source is not None:
+        if measure.within and rule.source is not None:
             before = clocks.of(rule.source, self._needs[rule.source].seconds)
             left = before.copy()
         series = _compute(measure, rule, documents.frame, progress, left)
         if left is not None and rule.source is not None:
             clocks.spend(rule.source, slice(None), before - left)
-        complete = not isinstance(measure, Timed) or not series.null_count()
+        complete = not measure.within or not series.null_count()
         if self.cache is not None and key is not None and complete:
             self.cache.put(key, series.to_frame("measure"))
         return series
@@ -504,9 +500,9 @@ def _compute(
     with stage(progress, f"measuring for {rule}", frame.height, "texts"):
         for part in frame.iter_slices(_SLOW_SLICE) if frame.height else [frame]:
             try:
-                if left is not None and isinstance(measure, Timed):
+                if left is not None and measure.within:
                     own = left[start : start + part.height]  # a view: what it takes is taken there
-                    series = measure.compute_within(part, own)
+                    series = measure.within(part, own)
                 else:
                     series = measure.compute(part)
                 parts.append(series.alias(measure.name))
@@ -638,15 +634,13 @@ def matches_on(
     for source, number, votes in _votes_by_rule(sources, votes_of, known):
         when, named = source.rules[number].when, source.rules[number].named(matcher.classes)
         rows = [row for row in votes if not silent[row]]
-        explained = when if isinstance(when, Explained) else None
-        reason = "" if explained is not None else when.reason()
-        seconds = when.needs(matcher.classes).seconds
+        reason, seconds = when.reason(), when.needs(matcher.classes).seconds
         shown = _spans(when, texts, documents, rows, seconds, left)
         for row, spans in zip(rows, shown, strict=True):
             # a rule for one class may have flipped its vote
             classes = named if len(named) > 1 else (votes[row],)
             names = tuple(matcher.classes[c] for c in classes)
-            why = reason if explained is None else explained.because(documents[row])
+            why = when.because(documents[row]) or reason
             found[row][source.name] = Match(
                 source.name, number, one_of(names), spans, why, names if len(names) > 1 else ()
             )
@@ -680,15 +674,13 @@ def _spans(
     left: list[float],
 ) -> list[tuple[Span, ...]]:
     """What made a condition hold in each document; the seconds used are subtracted from `left`."""
-    if isinstance(when, BatchHighlighter):
-        together = when.spans_in(texts, rows)
-        if together is not None:
-            return together
+    if (together := when.spans_in(texts, rows)) is not None:
+        return together
     found = []
     for row in rows:
         given = min(seconds, left[row])
         with Countdown(given) as countdown:
-            found.append(spans_of(when, documents[row], countdown))
+            found.append(when.spans(documents[row], countdown))
         left[row] -= given - countdown.left
     return found
 
