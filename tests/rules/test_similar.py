@@ -282,6 +282,35 @@ def test_a_model_with_another_encoder_says_so_when_it_is_to_vote(folder: Path) -
         again.predict(["my parcel"])
 
 
+def test_a_model_with_another_encoder_than_its_descriptions_can_be_loaded(folder: Path) -> None:
+    found = project(folder, HEAD + RULES.replace("like", "alike") + DESCRIBE)
+    corpus = found.corpus()
+    votes = found.sources.vote(corpus)
+    model = unruly.WeakClassifier(encoder={"name": "lsa", "dim": 3}).fit(corpus, votes)
+    model.save(folder / "m.unruly")
+    again = unruly.load(folder / "m.unruly")  # the rule has no label: it picks the class
+    assert np.array_equal(
+        again.predict_proba(corpus, votes=votes), model.predict_proba(corpus, votes=votes)
+    )
+    with pytest.raises(RuleError, match=r"another encoder"):
+        again.predict(["my parcel"])
+    again.save(folder / "twice.unruly")
+    assert (folder / "twice.unruly").read_bytes() == (folder / "m.unruly").read_bytes()
+
+
+def test_rules_compare_texts_by_the_encoder_that_is_typed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = HEAD.replace('"lsa"', '{ name = "lsa", dim = 3 }')
+    project(folder, other + RULES + DESCRIBE)
+    model = str(folder / "m.unruly")
+    assert run(["fit", str(folder), "-q", "--encoder", "lsa", "-o", model]) == 0
+    capsys.readouterr()
+    assert run(["explain", model, "my parcel never arrived, help", "--json"]) == 0
+    votes = {v["source"]: v for v in json.loads(capsys.readouterr().out)["votes"]}
+    assert {"like", "describe"} <= votes.keys()
+
+
 def test_in_python_and_inside_other_conditions() -> None:
     space = unruly.TextSpace("lsa", Corpus.from_texts(TEXTS))
     like = Similar(["my parcel never arrived"], above=0.05, space=space)

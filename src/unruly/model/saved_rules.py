@@ -65,10 +65,11 @@ class Absent(Condition):
     map: tuple[tuple[str, str], ...] = ()  # of a classifier: from its classes to the task's
     above: float = 0.0  # likewise: the probability to be passed
     trusted: tuple[str, ...] = ()  # likewise: types that the file with this digest may hold
+    alone: bool = False  # of texts compared by an encoder: whether the rule picks the class, as descriptions do
 
     @property
     def picks(self) -> bool:
-        return self.kind in ("function", "classifier")
+        return self.kind in ("function", "classifier") or self.alone
 
     def mask(self) -> pl.Expr:
         return pl.lit(False)
@@ -87,7 +88,8 @@ class Absent(Condition):
         if self.kind == "entity":
             return {"carried_entity": {"type": self.name, "model": self.file}}
         if self.kind == "encoder":
-            return {"carried_encoder": {"name": self.name}}
+            alone = {"alone": True} if self.alone else {}
+            return {"carried_encoder": {"name": self.name, **alone}}
         if self.kind == "classifier":
             mapped = [list(pair) for pair in self.map]
             more: dict[str, Any] = {"digest": self.digest, "map": mapped, "above": self.above}
@@ -506,7 +508,7 @@ def _condition_to_plain(condition: Condition) -> dict[str, Any]:
         case Absent():
             return condition.to_plain()
         case Similar(space=space) | Described(space=space) if not isinstance(space, FittedSpace):
-            return Absent("encoder", condition.reason()).to_plain()
+            return Absent("encoder", condition.reason(), alone=condition.picks).to_plain()
         case Similar():
             like = condition.resolved()
             texts = {"to": list(like.to), "unlike": list(like.unlike)}
@@ -605,7 +607,7 @@ def _classifier(inner: Mapping[str, object], place: Place, allowed: AllowedRules
 
 
 def _encoder(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:
-    return Absent("encoder", place.text(inner["name"]))
+    return Absent("encoder", place.text(inner["name"]), alone=inner.get("alone") is True)
 
 
 def _similar(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:

@@ -40,10 +40,15 @@ from unruly.wording import did_you_mean, near_file
 SECTIONS = ("task", "data", "source", "encoder", "train")
 
 
-def read_project(path: Path, *, may_be_empty: bool = False) -> Project:
-    """The project in a folder, or in the TOML file itself; one without a source only where it may be."""
+def read_project(
+    path: Path, *, may_be_empty: bool = False, encoder: EncoderSpec | None = None
+) -> Project:
+    """The project in a folder, or in the TOML file itself; one without a source only where it may be.
+
+    An `encoder` counts in place of the file's, in rules that compare texts, too.
+    """
     file = project_file(path)
-    return _project(Table.read(file), file, may_be_empty)
+    return _project(Table.read(file), file, may_be_empty, encoder)
 
 
 def parse_project(text: str, file: Path, *, may_be_empty: bool = False) -> Project:
@@ -51,10 +56,13 @@ def parse_project(text: str, file: Path, *, may_be_empty: bool = False) -> Proje
     return _project(Table.parse(text, str(file)), file, may_be_empty)
 
 
-def _project(document: Table, file: Path, may_be_empty: bool) -> Project:
+def _project(
+    document: Table, file: Path, may_be_empty: bool, typed: EncoderSpec | None = None
+) -> Project:
     document.only(SECTIONS)
     classes = _classes(document)
     data, encoder = _data(document.table("data")), _encoder(document, file.parent)
+    encoder = encoder if typed is None else typed
     return Project(
         sources=_sources(
             document, classes, file.parent, _space(encoder, data, file, classes), may_be_empty
