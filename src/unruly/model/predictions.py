@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Generic, Literal, TypeVar, get_args
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import numpy as np
 import polars as pl
@@ -222,22 +222,28 @@ def contained(
 
 
 @dataclass(frozen=True)
-class Written:
-    """What was written."""
+class Passed:
+    """The rows that were read and written."""
 
     path: Path | None  # None: to an open stream
+    text: str  # the column that was read as the text
     documents: int
+    missing: int  # rows without a text
+    skipped: tuple[BadRow, ...]  # rows that were left out
+    broken: tuple[BrokenFile, ...]  # files of a folder that were left out
+
+
+@dataclass(frozen=True)
+class Written(Passed):
+    """Predictions that were written."""
+
     covered: int  # documents with at least one vote
     labels: dict[str, int]  # how many documents were given each class
     columns: dict[str, str]  # each added column -> its name in the file
-    missing: int = 0  # rows without a text
-    skipped: tuple[BadRow, ...] = ()  # rows that were left out
-    text: str = ""  # the column that was read as the text
-    given_up: tuple[DocumentsGivenUp, ...] = ()  # where rules took too long, and so abstain
-    broken: tuple[BrokenFile, ...] = ()  # files of a folder that were left out
+    given_up: tuple[DocumentsGivenUp, ...]  # where rules took too long, and so abstain
     unasked: tuple[
         DocumentsUnasked, ...
-    ] = ()  # language models that were not asked about some documents
+    ]  # language models that were not asked about some documents
 
 
 def predict_file(
@@ -328,27 +334,22 @@ def predict_stream(
     writer = RowWriter(stream, target, schema, defuse=defuse, form=form)
     with warnings.catch_warnings():  # warned once, for all batches
         warnings.simplefilter("ignore", GaveUpWarning)
-        done = _write(stream, writer, labelled, "labelling", count, progress)
+        done, made = _write(stream, writer, labelled, "labelling", count, progress)
     labels = dict.fromkeys(model.class_names, 0)
-    for tally in done.made:
+    for tally in made:
         for name, found in tally.labels.items():
             labels[name] += found
-    facts = given_up_together(fact for tally in done.made for fact in tally.given_up)
+    facts = given_up_together(fact for tally in made for fact in tally.given_up)
     warn_given_up(facts)
     unasked = Counter[str]()
-    for tally in done.made:
+    for tally in made:
         unasked.update(tally.unasked)
     return Written(
-        path=target if isinstance(target, Path) else None,
-        documents=done.documents,
-        covered=sum(tally.covered for tally in done.made),
+        **vars(done),
+        covered=sum(tally.covered for tally in made),
         labels=labels,
         columns=names,
-        missing=done.missing,
-        skipped=done.skipped,
-        text=stream.layout.text,
         given_up=facts,
-        broken=done.broken,
         unasked=tuple(
             DocumentsUnasked(source, n, done.documents) for source, n in unasked.items() if n
         ),
@@ -382,17 +383,6 @@ def _workers(concurrent: bool, stream: CorpusStream, wanted: int | None) -> int:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class _Passed(Generic[T]):
-    """How many documents were written, what was left out, and what was found in each batch."""
-
-    documents: int
-    missing: int
-    skipped: tuple[BadRow, ...]
-    broken: tuple[BrokenFile, ...]
-    made: tuple[T, ...]
-
-
 def _write(
     stream: CorpusStream,
     writer: RowWriter,
@@ -400,8 +390,8 @@ def _write(
     what: str,
     workers: int,
     progress: Progress,
-) -> _Passed[T]:
-    """Write every row with the columns made of its batch."""
+) -> tuple[Passed, list[T]]:
+    """Write every row with the columns made of its batch; what became of them, and what was found in each batch."""
     documents, missing, made = 0, 0, list[T]()
     skipped, broken = list[BadRow](), list[BrokenFile]()
 
@@ -427,7 +417,9 @@ def _write(
                 progress.advance(len(batch.corpus))
 
         writer.write(batches())
-    return _Passed(documents, missing, tuple(skipped), tuple(broken), tuple(made))
+    path = writer.target if isinstance(writer.target, Path) else None
+    found = tuple(skipped), tuple(broken)
+    return Passed(path, stream.layout.text, documents, missing, *found), made
 
 
 def _in_order(
@@ -456,17 +448,11 @@ COLUMN = "features"
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """What was written."""
+class Encoded(Passed):
+    """Features that were written."""
 
-    path: Path
-    documents: int
     width: int  # numbers for each document
     column: str  # the name of the added column
-    missing: int = 0  # rows without a text
-    skipped: tuple[BadRow, ...] = ()
-    text: str = ""  # the column that was read as the text
-    broken: tuple[BrokenFile, ...] = ()
 
 
 def encode_stream(
@@ -490,14 +476,5 @@ def encode_stream(
         return pl.DataFrame({name: pl.Series(values, dtype=kind)}), None
 
     writer = RowWriter(stream, target, {name: kind})
-    done = _write(stream, writer, encoded, "encoding", count, progress)
-    return Encoded(
-        path=target,
-        documents=done.documents,
-        width=model.feature_width,
-        column=name,
-        missing=done.missing,
-        skipped=done.skipped,
-        text=stream.layout.text,
-        broken=done.broken,
-    )
+    done, _ = _write(stream, writer, encoded, "encoding", count, progress)
+    return Encoded(**vars(done), width=model.feature_width, column=name)
