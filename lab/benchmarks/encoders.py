@@ -28,7 +28,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unruly.features.cache import FeatureCache, FeatureFile, keys_of
+from unruly.features.cache import FeatureCache
 from unruly.features.encoder import Encoder
 from unruly.features.lsa import Lsa
 from unruly.features.minilm import MiniLM, find_weights
@@ -205,19 +205,19 @@ def stream(n: int, static: Path | None) -> dict[str, object]:
 def stream_child(n: int, folder: Path, room: Path) -> None:
     """The work of `stream`: texts are made batch by batch and never all held."""
     encoder = Static.open(folder)
-    file = FeatureFile.create(room / "stream.features", n, encoder.width)
+    file = np.memmap(room / "stream", np.float32, "w+", shape=(n, encoder.width))
     spent, _ = cpu(lambda: fill(file, encoder, made_batches(n)))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    size = file.values.nbytes / 1024**2
+    size = file.nbytes / 1024**2
     found = {"texts": n, "cpu": round(spent, 1), "peak_mb": round(peak), "features_mb": round(size)}
     print(json.dumps({**found, "beyond_mb": round(max(0.0, peak - size))}))
 
 
-def fill(file: FeatureFile, encoder: Encoder, batches: Iterator[list[str]]) -> None:
+def fill(file: NDArray[np.float32], encoder: Encoder, batches: Iterator[list[str]]) -> None:
     """Encode batch after batch into the file."""
     start = 0
     for texts in batches:
-        file.write(slice(start, start + len(texts)), keys_of(texts), encoder.encode(texts))
+        file[start : start + len(texts)] = encoder.encode(texts)
         start += len(texts)
 
 

@@ -10,12 +10,12 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from unruly.errors import InputError, Where
+from unruly.errors import InputError, UnrulyWarning, Where, warn
 from unruly.wording import listed
 
 TABLES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")  # endings of tables that are written
@@ -23,6 +23,7 @@ STALE = 3600.0  # seconds without a change, after which what a killed run left i
 _MARK = "unruly-"  # in the names of temporary folders
 _REPLACED = "old"  # the folder that stood at an output, until the new one is there
 _OS_ERROR = re.compile(r"\(os error (\d+)\)")  # in what polars says
+DIGEST = 32  # bytes before the contents of a cached file
 _LARGE = 10_000_000  # bytes: of larger files, size and time stand for the contents
 
 
@@ -323,21 +324,6 @@ def unchanged(states: Mapping[str, str]) -> bool:
     return all(file_state(path) == state for path, state in dict(states).items())
 
 
-def with_digest(body: bytes) -> bytes:
-    """The SHA-256 of the bytes in front of the bytes, so that damage is noticed."""
-    return hashlib.sha256(body).digest() + body
-
-
-def without_digest(data: bytes) -> bytes | None:
-    """What `with_digest` was given; None where it is damaged.
-
-    >>> without_digest(with_digest(b"kept")), without_digest(with_digest(b"kept")[:-1])
-    (b'kept', None)
-    """
-    digest, body = data[:32], data[32:]
-    return body if hashlib.sha256(body).digest() == digest else None
-
-
 def cache_folder() -> Path:
     """Where caches are kept: `$UNRULY_CACHE`, else the user's cache folder."""
     if given := os.environ.get("UNRULY_CACHE"):
@@ -346,12 +332,59 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "unruly"
 
 
+class CacheWarning(UnrulyWarning):
+    """A cache was damaged or cannot be written; the work goes on without it."""
+
+
 @dataclass(frozen=True)
 class CacheFiles:
-    """The files of a cache, one folder deep, known by their names; no other file is ever counted or deleted."""
+    """The files of a cache, one folder deep, known by their names; no other file is ever counted or deleted.
+
+    Each begins with a digest of its name and contents: one that is damaged counts as missing. It is written whole, so
+    several processes may share the folder.
+
+    >>> import tempfile
+    >>> kept = CacheFiles(Path(tempfile.mkdtemp()) / "cache", re.compile(r"ab/.+"))
+    >>> (
+    ...     kept.write("ab/one", b"contents", "nothing is kept"),
+    ...     kept.read("ab/one", "it is made again"),
+    ... )
+    (True, b'contents')
+    >>> kept.clear() > 0, kept.read("ab/one", "it is made again")
+    (True, None)
+    """
 
     folder: Path
     names: re.Pattern[str]  # folder and name of a file, as in "ab/ab12.votes"
+
+    def read(self, name: str, again: str) -> bytes | None:
+        """What was kept under the name, marked as just used; a damaged file is deleted, and `again` is said to happen."""
+        path = self.folder / name
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        if data[:DIGEST] != _digest(name, data[DIGEST:]):
+            with suppress(OSError):
+                path.unlink()
+            warn(f"the cache {self.folder} held a damaged entry: {again}", CacheWarning)
+            return None
+        with suppress(OSError):  # a read-only cache will do
+            os.utime(path)  # the least recently used go first
+        return data[DIGEST:]
+
+    def write(self, name: str, body: bytes, unkept: str) -> bool:
+        """Keep contents under a name; where that cannot be done, a warning says that they are `unkept`."""
+        path = self.folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with written_whole(path) as part:
+                part.write_bytes(_digest(name, body) + body)
+        except (OSError, InputError) as error:
+            why = error.strerror if isinstance(error, OSError) else error.message
+            warn(f"the cache {self.folder} cannot be written ({why}): {unkept}", CacheWarning)
+            return False
+        return True
 
     def _folders(self) -> list[Path]:
         with suppress(OSError):
@@ -384,17 +417,17 @@ class CacheFiles:
                 folder.rmdir()  # where it is empty
         return freed
 
-    def trim(
-        self,
-        limit: int,
-        keep: Path | None = None,
-        dead: Callable[[Path], bool] = lambda path: False,
-    ) -> None:
-        """Delete dead files, and the least recently used ones beyond `limit` bytes; never the one to keep."""
+    def trim(self, limit: int) -> None:
+        """Delete the least recently used files beyond `limit` bytes."""
         total = 0
         for _, size, path in sorted(self, reverse=True):
             total += size
-            if path != keep and (total > limit or dead(path)):
+            if total > limit:
                 with suppress(OSError):
                     path.unlink()
                 total -= size
+
+
+def _digest(name: str, body: bytes) -> bytes:
+    """Of the contents, and of the name under which they are kept."""
+    return hashlib.blake2b(name.encode() + body, digest_size=DIGEST).digest()

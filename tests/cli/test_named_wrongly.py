@@ -289,7 +289,7 @@ def test_rows_without_a_text_are_said_wherever_documents_are_read(
     for args in (
         ("vote", spam, "-o", "votes.csv"),
         ("evaluate", fitted, spam / "comments.csv", "--label", "is_spam"),
-        ("report", fitted, "--data", spam, "-o", "page.html"),
+        ("report", fitted, spam, "-o", "page.html"),
         ("predict", fitted, spam / "comments.csv", "-o", "out.csv"),
         ("encode", fitted, spam / "comments.csv", "-o", "features.parquet"),
     ):
@@ -306,7 +306,7 @@ def test_a_label_column_that_is_not_there_is_refused_by_report(
     unruly: Unruly, spam: Path, fitted: Path
 ) -> None:
     for data in (spam, spam / "comments.csv"):
-        done = unruly("report", fitted, "--data", data, "--label", "spam", "-o", "page.html")
+        done = unruly("report", fitted, data, "--label", "spam", "-o", "page.html")
         assert done.code == 2
         assert "there is no column 'spam' (asked for by label" in done.err
         assert "did you mean 'is_spam'?" in done.err

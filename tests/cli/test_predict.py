@@ -70,7 +70,6 @@ def test_only_what_the_model_needs_is_imported(fitted: Path, tmp_path: Path) -> 
         "sklearn",
         "sqlite3",
         "ssl",
-        "tomlkit",
         "unruly.denoising.denoised",
         "unruly.features.minilm",
         "unruly.labelling",
@@ -303,7 +302,7 @@ def test_model_and_data_swapped(unruly: Unruly, fitted: Path) -> None:
         ("evaluate", "texts.csv", fitted),
         ("report", "texts.csv", fitted, "-o", "r.html"),
         ("explain", "hello you", fitted),
-        ("report", "texts.csv", "--data", fitted, "-o", "r.html"),
+        ("report", "texts.csv", fitted, "-o", "r.html"),
     ):
         done = unruly(*args)
         assert done.code == 2

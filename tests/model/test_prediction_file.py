@@ -10,7 +10,7 @@ from dataclasses import replace
 from errno import ENOSPC
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,12 @@ from unruly.rules.function import Function, rule
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
+
+
+def stand_in(model: object) -> WeakClassifier:
+    """What has the few members of a model that predicting a file needs."""
+    return cast(WeakClassifier, model)
+
 
 READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
     ".csv": pl.read_csv,
@@ -187,7 +193,7 @@ def test_a_failure_half_way_leaves_the_old_file_and_no_other(
     out = data.with_name("out.parquet")
     out.write_text("the old file")
     with pytest.raises(InputError, match=r"^one clear line$"):
-        predict_file(Failing(), data, out, text="comment", batch_rows=10)
+        predict_file(stand_in(Failing()), data, out, text="comment", batch_rows=10)
     assert out.read_text() == "the old file"
     assert sorted(path.name for path in data.parent.iterdir() if path.name != "cache") == [
         "in.csv", "out.parquet"
@@ -227,7 +233,7 @@ def test_workers_work_at_once(model: WeakClassifier, data: Path) -> None:
             return model.predictions(documents, cached=cached)
 
     out = data.with_name("out.csv")
-    written = predict_file(Waiting(), data, out, text="comment", batch_rows=3, workers=3)
+    written = predict_file(stand_in(Waiting()), data, out, text="comment", batch_rows=3, workers=3)
     assert written.documents == 25  # in nine batches
     with pytest.raises(SettingsError, match="0 workers: at least one"):
         predict_file(model, data, out, text="comment", workers=0)
@@ -253,7 +259,9 @@ def test_what_fails_first_in_the_file_is_told_whoever_meets_it(
 
     out = data.with_name("out.parquet")
     with pytest.raises(InputError, match=r"^k10: one clear line$"):
-        predict_file(Failing(), data, out, text="comment", id="key", batch_rows=10, workers=workers)
+        predict_file(
+            stand_in(Failing()), data, out, text="comment", id="key", batch_rows=10, workers=workers
+        )
     assert not out.exists()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("label")]
 
@@ -310,7 +318,7 @@ def test_wide_features_are_made_of_fewer_rows_at_once(model: WeakClassifier, dat
             sizes.append(len(documents))
             return model.predictions(documents, cached=cached)
 
-    predict_file(Wide(), data, data.with_name("out.csv"), text="comment")
+    predict_file(stand_in(Wide()), data, data.with_name("out.csv"), text="comment")
     assert set(sizes) <= {1, 2}
 
 

@@ -30,7 +30,7 @@ from unruly.prompts.answers import AnswerStore, Budget, Completion, Cost, Price
 from unruly.prompts.asking import Account, Asked, RetryPolicy, Stop
 from unruly.prompts.endpoint import Endpoint, most_input
 from unruly.rules import Classifier, Keywords, Prompt
-from unruly.rules.prompt import Replies, ask, plans
+from unruly.rules.prompt import ask, plans
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
 from unruly.texts.corpus import Corpus
@@ -714,7 +714,7 @@ def test_the_key_is_in_no_file_and_on_no_screen(
         ["check", folder, "--json"],
         ["fit", folder, "-o", model, "--json"],
         ["explain", model, "please subscribe 0", "--json"],
-        ["report", model, "--data", folder, "-o", str(tmp_path / "r.html")],
+        ["report", model, folder, "-o", str(tmp_path / "r.html")],
         ["predict", model, str(tmp_path / "train.csv"), "--ask", "--key-env", "STAND_IN_KEY", "-o", str(tmp_path / "p.csv")],
     ]  # fmt: skip
     for command in commands:
@@ -847,5 +847,5 @@ def test_a_model_sends_texts_and_key_to_no_other_machine_that_the_user_did_not_n
 def test_a_word_whose_probability_is_all_doubt_is_a_vote_for_the_word() -> None:
     asking = Prompt(Endpoint("http://localhost:1"), "m", "Spam? {text}", {"spam": ("yes",), "ham": ("no",)})  # fmt: skip
     sure = (("yes", (("unsure", 0.0),)),)
-    row = Replies(asking, ("ham", "spam"))._row(Completion("yes", sure))
+    row = asking._row(Completion("yes", sure), ("ham", "spam"))
     assert (row["vote"], row["soft"]) == (1, [0.0, 1.0])

@@ -126,14 +126,14 @@ def test_damaged_and_deleted_entries_count_as_missing(
 
 def test_every_changed_byte_of_an_entry_is_noticed(cache: VoteCache) -> None:
     cache.put("ab" * 20, pl.DataFrame({"vote": [1, 0, -1]}))
-    path = cache._path("ab" * 20)
+    path = cache.folder / "ab" / f"{'ab' * 20}.votes"
     whole = path.read_bytes()
     for place in range(len(whole)):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
         with pytest.warns(UserWarning, match="damaged"):
             assert cache.get("ab" * 20) is None
     path.write_bytes(whole)
-    other = cache._path("cd" * 20)
+    other = cache.folder / "cd" / f"{'cd' * 20}.votes"
     other.parent.mkdir()
     path.rename(other)
     with pytest.warns(UserWarning, match="damaged"):
@@ -149,7 +149,7 @@ def test_a_cache_that_may_only_be_read_serves(
     def refused(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "touch", refused)
+    monkeypatch.setattr("os.utime", refused)
     monkeypatch.setattr(Path, "mkdir", refused)
     sources.vote(CORPUS, cache=cache)
     assert ran == [["a", "b"]]
@@ -368,7 +368,7 @@ def test_the_least_recently_used_go_when_it_is_full(tmp_path: Path) -> None:
     frame = pl.DataFrame({"vote": [1]})
     for i in range(4):
         small.put(f"{i:040}", frame)
-        os.utime(small._path(f"{i:040}"), (i, i))
+        os.utime(tmp_path / f"{i:040}"[:2] / f"{i:040}.votes", (i, i))
     one = small.files.size() // 4
     roomy = VoteCache(tmp_path, most_bytes=2 * one)
     roomy.get(f"{0:040}")  # used just now

@@ -295,7 +295,7 @@ def test_starting_the_other_process_takes_nothing_of_a_patterns_time(
     monkeypatch.setattr("unruly.rules.pattern.time", clock)
     left = np.array([9.0, 9.0])
     frame = pl.DataFrame({TEXT: ["x" * LONG + "y", "y"]})
-    found = TimedPattern("y", False, 9.0).compute_within(frame, left)
+    found = TimedPattern("y", False, 9.0).within(frame, left)
     assert (found.to_list(), passed) == ([True, True], [7])
     assert left.tolist() == [9, 9]
 

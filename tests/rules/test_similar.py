@@ -12,6 +12,7 @@ import pytest
 import unruly
 from unruly.cli.main import run
 from unruly.errors import InputError, ProjectError, RuleError
+from unruly.features.encoder import TextSpace
 from unruly.project.project import Project
 from unruly.project.voting import check_project
 from unruly.rules import Described, Not, Similar
@@ -113,14 +114,13 @@ def test_calibrated_fires_on_about_the_stated_share(folder: Path) -> None:
     assert 0.15 <= votes.voted[:, 0].mean() <= 0.3
 
 
-def test_calibrated_is_a_flag_beside_a_share_or_the_share_itself(folder: Path) -> None:
+def test_calibrated_is_a_share_or_a_flag_for_the_usual_one(folder: Path) -> None:
     def cast(limit: str) -> list[int]:
         found = project(folder, HEAD + RULES.replace("above = 0.05", limit))
         found.write(folder / "again.toml")
         assert Project.read(folder / "again.toml") == found
         return [int(vote) for vote in found.sources.vote(found.corpus()).matrix[:, 0]]
 
-    assert cast("calibrated = true, share = 0.25") == cast("calibrated = 0.25")
     assert cast("calibrated = true") == cast("calibrated = 0.05")
     assert cast("calibrated = false, above = 0.05") == cast("above = 0.05")
     assert 1 <= sum(vote == 0 for vote in cast("calibrated = true")) <= 3  # of 32: about 5 %
@@ -147,11 +147,24 @@ def test_a_counter_example_that_is_nearer_keeps_the_rule_quiet(folder: Path) -> 
     assert reason == "similar to 1 example, unlike 2 (above 0.10)"
 
 
+def test_the_same_examples_from_a_file_and_in_place_are_measured_once(folder: Path) -> None:
+    (folder / "like.txt").write_text("my parcel\nrefund\n")
+    rules = [
+        Rule("billing", Similar(["my parcel", "refund"], above=0.05, file=file, space=space))
+        for file in (None, "like.txt")
+        for space in [TextSpace("lsa", Corpus.from_texts(TEXTS))]
+    ]
+    one, other = rules[0].when, rules[1].when
+    assert one != other
+    votes = Sources(["shipping", "billing"], [Source("s", rules)]).vote(TEXTS)
+    assert votes.covered.any()
+
+
 @pytest.mark.parametrize("unlike", ["", 'unlike = ["refund my money"], '])
 def test_a_calibrated_threshold_is_that_of_the_training_documents_and_is_saved(
     folder: Path, unlike: str
 ) -> None:
-    limit = f"{unlike}calibrated = true, share = 0.25"
+    limit = f"{unlike}calibrated = 0.25"
     found = project(folder, HEAD + RULES.replace("above = 0.05", limit))
     cast = found.sources.vote(found.corpus())
     found.fit().model.save(folder / "m.unruly")
@@ -238,7 +251,7 @@ def test_check_vote_fit_predict_and_explain(
     votes = {v["source"]: v for v in json.loads(capsys.readouterr().out)["votes"]}
     assert votes["like"]["reason"].startswith("like “my parcel never arrived”")
     assert votes["describe"]["label"] == "shipping"
-    assert run(["report", model, "--data", str(folder), "-q", "-o", str(folder / "r.html")]) == 0
+    assert run(["report", model, str(folder), "-q", "-o", str(folder / "r.html")]) == 0
 
 
 def test_a_saved_model_carries_examples_thresholds_and_moments(folder: Path) -> None:
@@ -267,6 +280,35 @@ def test_a_model_with_another_encoder_says_so_when_it_is_to_vote(folder: Path) -
     again = unruly.load(folder / "m.unruly")
     with pytest.raises(RuleError, match=r"source 'like'.*another encoder"):
         again.predict(["my parcel"])
+
+
+def test_a_model_with_another_encoder_than_its_descriptions_can_be_loaded(folder: Path) -> None:
+    found = project(folder, HEAD + RULES.replace("like", "alike") + DESCRIBE)
+    corpus = found.corpus()
+    votes = found.sources.vote(corpus)
+    model = unruly.WeakClassifier(encoder={"name": "lsa", "dim": 3}).fit(corpus, votes)
+    model.save(folder / "m.unruly")
+    again = unruly.load(folder / "m.unruly")  # the rule has no label: it picks the class
+    assert np.array_equal(
+        again.predict_proba(corpus, votes=votes), model.predict_proba(corpus, votes=votes)
+    )
+    with pytest.raises(RuleError, match=r"another encoder"):
+        again.predict(["my parcel"])
+    again.save(folder / "twice.unruly")
+    assert (folder / "twice.unruly").read_bytes() == (folder / "m.unruly").read_bytes()
+
+
+def test_rules_compare_texts_by_the_encoder_that_is_typed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = HEAD.replace('"lsa"', '{ name = "lsa", dim = 3 }')
+    project(folder, other + RULES + DESCRIBE)
+    model = str(folder / "m.unruly")
+    assert run(["fit", str(folder), "-q", "--encoder", "lsa", "-o", model]) == 0
+    capsys.readouterr()
+    assert run(["explain", model, "my parcel never arrived, help", "--json"]) == 0
+    votes = {v["source"]: v for v in json.loads(capsys.readouterr().out)["votes"]}
+    assert {"like", "describe"} <= votes.keys()
 
 
 def test_in_python_and_inside_other_conditions() -> None:
@@ -307,11 +349,9 @@ def test_an_encoder_of_given_features_cannot_read_examples(folder: Path) -> None
         ('{ to = ["x"], calibrated = nan }', "between 0 and 1"),
         ('{ to = ["x"], calibrated = "yes" }', "expected a number, found str"),
         ('{ to = ["x"], calibrated = false }', "either above"),
-        ('{ to = ["x"], calibrated = true, share = 1.5 }', "share = 1.5: give a share"),
-        ('{ to = ["x"], calibrated = true, share = true }', "expected a number, found bool"),
-        ('{ to = ["x"], calibrated = 0.1, share = 0.1 }', "stated twice"),
+        ('{ to = ["x"], calibrated = true, share = 0.1 }', "'share' is not a key of similar"),
+        ('{ to = ["x"], above = true }', "expected a number, found bool"),
         ('{ to = ["x"], calibrated = true, above = 0.1 }', "either above"),
-        ('{ to = ["x"], above = 0.1, share = 0.1 }', "share goes with calibrated"),
         ('{ to = ["x"], abve = 0.1 }', "did you mean 'above'"),
         ('{ file = "none.txt", above = 0.1 }', "there is no file"),
     ],

@@ -50,7 +50,13 @@ def test_scores_are_those_of_textblob() -> None:
 
     from unruly.rules.condition import TEXT
 
-    found = tools.Tool("textblob").compute(pl.DataFrame({TEXT: TEXTS})).to_list()
+    found = (
+        tools.Sentiment("polarity", above=0.0)
+        .needs(())
+        .measures[0]
+        .compute(pl.DataFrame({TEXT: TEXTS}))
+        .to_list()
+    )
     for text, scores in zip(TEXTS, found, strict=True):
         assert scores["polarity"] == pytest.approx(textblob.TextBlob(text).polarity)
         assert scores["subjectivity"] == pytest.approx(textblob.TextBlob(text).subjectivity)

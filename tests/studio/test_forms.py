@@ -351,7 +351,8 @@ def test_a_form_has_or_keeps_every_key_of_a_kind(
 @pytest.mark.parametrize(
     "rule",
     [
-        'label = "a", similar = { to = ["x"], calibrated = true, share = 0.1 }',
+        'label = "a", similar = { to = ["x"], calibrated = 0.1 }',
+        'label = "a", similar = { to = ["x"], calibrated = true }',
         'label = "a", field = { part = "left1", words = 3, keywords = ["x"] }',
         'label = "a", field = { same_last_name = true }',
         'column = { probabilities = { a = "p_a", b = "p_b" }, above = 0.5 }',

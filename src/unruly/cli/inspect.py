@@ -291,7 +291,6 @@ def diff(
 @click.argument("model", type=PATH)
 @click.argument("data", type=PATH, required=False)
 @output_option("The page to write.")
-@click.option("--data", "data_too", type=PATH, help="The same as DATA.")
 @text_options
 @label_option
 @bad_row_option
@@ -303,7 +302,6 @@ def report(
     model: Path,
     data: Path | None,
     output: Path,
-    data_too: Path | None,
     text: str | None,
     id_: str | None,
     label: str | None,
@@ -330,12 +328,9 @@ def report(
     from unruly.texts.columns import missing_column
 
     screen = Screen(quiet, as_json)
-    if data is not None and data_too is not None:
-        raise click.UsageError("DATA is given twice: leave out --data")
-    path = data or data_too
-    if path is not None:
-        check_not_swapped(model, path)
-    given = None if path is None else Data.of(path, on_bad_row)
+    if data is not None:
+        check_not_swapped(model, data)
+    given = None if data is None else Data.of(data, on_bad_row)
     check_output(output, inputs=(model, *functions, *(given.inputs if given else ())))
     documents = scored = votes = scored_votes = labels = None
     fitted = load_model(model, functions, given).fitted

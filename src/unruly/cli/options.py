@@ -580,10 +580,9 @@ def open_project(
             f"one, and `unruly studio {quote(str(path))}` makes it in the browser",
             where=Where(str(path)),
         )
-    project = Project.read(path)
-    if encoder:
-        typed = tuple(_from_project(name, project.folder) for name in encoder)
-        project = replace(project, encoder=typed)
+    folder = path if path.is_dir() else path.parent
+    typed = tuple(_from_project(name, folder) for name in encoder)
+    project = Project.read(path, encoder=typed or None)
     if on_bad_row is not None and on_bad_row != "keep":
         project = replace(project, data=replace(project.data, on_bad_row=on_bad_row))
     return project

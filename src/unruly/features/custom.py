@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from unruly.errors import InputError, Where
-from unruly.features.encoder import TEXT, Features, State, column_view, import_path, text_views
+from unruly.features.encoder import TEXT, Features, SentenceEncoder, State, column_view, import_path
 from unruly.files import sha256
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.function import load_file
@@ -29,7 +29,7 @@ from unruly.wording import near_file
 
 
 @dataclass(frozen=True, eq=False)
-class PrecomputedFeatures:
+class PrecomputedFeatures(SentenceEncoder):
     """Features that came with the documents.
 
     `column` names a list column of the documents themselves, which new documents must have too;
@@ -44,8 +44,9 @@ class PrecomputedFeatures:
     column: str | None = None
     source: str = "features"  # where they came from, for messages
     size: int = 0  # how many numbers a document has; 0 before that is known
+    name: ClassVar[str] = "features"
     kind: ClassVar[str] = "features"
-    plan: ClassVar[str | None] = None
+    identity: ClassVar[str | None] = None  # there is nothing to compute, so nothing to cache
 
     @classmethod
     def from_array(cls, array: ArrayLike, source: str = "features") -> PrecomputedFeatures:
@@ -71,24 +72,9 @@ class PrecomputedFeatures:
         raise InputError(f"{file}: features are read from .npy or .parquet, not {file.suffix!r}")
 
     @property
-    def name(self) -> str:
-        """Short and human."""
-        return "features"
-
-    @property
-    def identity(self) -> str | None:
-        """None: there is nothing to compute, so nothing to cache."""
-        return None
-
-    @property
     def width(self) -> int:
         """How many numbers a document has."""
         return self.size
-
-    @property
-    def pieces(self) -> tuple[tuple[str, int], ...]:
-        """One block."""
-        return ((self.name, self.size),)
 
     @property
     def aligned(self) -> bool:
@@ -210,7 +196,7 @@ def is_custom(value: object) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class CustomEncoder:
+class CustomEncoder(SentenceEncoder):
     """The user's object, with what `EncoderStack` needs beside it.
 
     >>> class Lengths:
@@ -245,26 +231,7 @@ class CustomEncoder:
         given = getattr(self.own, "identity", None)
         return f"custom-{given}" if isinstance(given, str) and given.isidentifier() else None
 
-    @property
-    def pieces(self) -> tuple[tuple[str, int], ...]:
-        """One block."""
-        return ((self.name, self.width),)
-
-    @property
-    def plan(self) -> str | None:
-        """Unknown, so it is fitted each time."""
-        return None
-
-    @property
-    def aligned(self) -> bool:
-        """It reads texts."""
-        return False
-
-    def views(self, corpus: Corpus) -> tuple[str, ...]:
-        """Sentences, not tagged terms."""
-        return text_views(corpus)
-
-    def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> CustomEncoder:
+    def fit(self, texts: Sequence[str], progress: Progress = SILENT) -> Self:
         """Fit the user's object; its `fit` may return nothing."""
         with stage(progress, f"fitting {self.name}", len(texts), "texts"):
             fitted = self.own.fit(list(texts))

@@ -96,11 +96,15 @@ class Encoder(Protocol):
         """All that it needs to be made again."""
 
 
-class Pretrained:
-    """What pre-trained encoders have in common: they read sentences, and learn nothing from the user's texts."""
+class SentenceEncoder:
+    """What most encoders have in common: they read sentences, give one block, and learn nothing from the user's texts."""
 
     plan: ClassVar[str | None] = None
-    aligned: ClassVar[bool] = False
+
+    @property
+    def aligned(self) -> bool:
+        """It reads texts."""
+        return False
 
     @property
     def pieces(self: Encoder) -> tuple[tuple[str, int], ...]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unruly.errors import InputError, SettingsError, first_line, need
-from unruly.features.encoder import CHUNK, Pretrained, State, batches, readable
+from unruly.features.encoder import CHUNK, SentenceEncoder, State, batches, readable
 from unruly.files import sha256
 from unruly.progress import SILENT, Progress, stage
 
@@ -107,7 +107,7 @@ def check_hash(path: Path, expected: str) -> None:
 
 
 @dataclass(frozen=True)
-class Transformer(Pretrained):
+class Transformer(SentenceEncoder):
     """Pooled hidden states of a transformer."""
 
     model: str  # name on the hub, or a folder

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,8 +31,8 @@ from safetensors.numpy import load_file
 
 from unruly.errors import InputError, SettingsError, need
 from unruly.features import hub
-from unruly.features.encoder import CHUNK, Pretrained, State, batches, readable, thread_count
-from unruly.files import cache_folder, with_digest, without_digest, written_whole
+from unruly.features.encoder import CHUNK, SentenceEncoder, State, batches, readable, thread_count
+from unruly.files import CacheFiles, cache_folder
 from unruly.progress import SILENT, Progress, stage
 
 REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
@@ -44,7 +44,7 @@ BUDGET = 512  # tokens in a batch: more of them fall out of the processor's cach
 
 
 @dataclass(frozen=True)
-class MiniLM(Pretrained):
+class MiniLM(SentenceEncoder):
     """Mean-pooled hidden layers of all-MiniLM-L6-v2, each layer's mean at unit length.
 
     Each layer is a block in `Features`. The default was chosen on development data: an early layer knows more of
@@ -168,19 +168,14 @@ class MiniLM(Pretrained):
     @cached_property
     def _network(self) -> Network:
         """The network, built on first use from the official weights and cached on disk with its digest."""
-        layers = "-".join(map(str, self.layers))
-        folder = cache_folder() / "features" / "graphs"
-        target = folder / f"minilm-{SHA256[:12]}-layer-{layers}-format-{GRAPH_FORMAT}.graph"
+        name = f"graphs/minilm-{SHA256[:12]}-layer-{'-'.join(map(str, self.layers))}-format-{GRAPH_FORMAT}.graph"
+        cache = CacheFiles(cache_folder() / "features", GRAPHS)
         source = self._home / "model.safetensors"
-        with suppress(OSError):
-            if (kept := without_digest(target.read_bytes())) is not None:
-                return Network.from_bytes(kept, source)
+        if (kept := cache.read(name, "the network is built again")) is not None:
+            return Network.from_bytes(kept, source)
         hub.check_hash(source, SHA256)
         network = Network(build_graph(source, self.layers), WordVectors.learn(source))
-        with suppress(OSError):  # a cache that cannot be written is not used
-            folder.mkdir(parents=True, exist_ok=True)
-            with written_whole(target) as part:
-                part.write_bytes(with_digest(network.to_bytes()))
+        cache.write(name, network.to_bytes(), "the network is built each time")
         return network
 
     def whole_graph(self) -> bytes:
@@ -326,7 +321,8 @@ TOKENS = 30_522  # of the vocabulary
 WORDS = "embeddings.word_embeddings.weight"
 DIGEST = 8  # bytes
 HEADER = 100_000  # bytes of the weights' table of contents, at most
-GRAPH_FORMAT = 2  # raise it when the graph changes: built graphs are kept on disk by this number
+GRAPHS = re.compile(r"graphs/minilm-[\w-]+\.graph")
+GRAPH_FORMAT = 3  # raise it when the graph changes: built graphs are kept on disk by this number
 _MICROSOFT = "com.microsoft"
 
 Array = NDArray[Any]

@@ -32,7 +32,7 @@ from scipy.sparse import csr_matrix
 
 from unruly.errors import InputError, SettingsError, need, panics_of
 from unruly.features import hub
-from unruly.features.encoder import CHUNK, Pretrained, State, readable
+from unruly.features.encoder import CHUNK, SentenceEncoder, State, readable
 from unruly.progress import SILENT, Progress, stage
 
 MOST_TOKENS = 1_000_000  # of a text
@@ -73,7 +73,7 @@ _DEEPEST = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Static(Pretrained):
+class Static(SentenceEncoder):
     """The mean of static token vectors."""
 
     vectors: NDArray[np.float32]  # (tokens, width), each times its weight

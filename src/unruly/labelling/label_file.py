@@ -91,15 +91,7 @@ class Answer:
         '0.08'
         """
         chance = "" if self.probability is None else f"{self.probability:.6g}"
-        return {
-            "id": self.id,
-            "label": self.label,
-            "when": self.when,
-            "by": self.by,
-            "why": self.why,
-            "probability": chance,
-            "note": self.note,
-        }
+        return {**vars(self), "probability": chance}
 
     def to_line(self) -> str:
         r"""The line of the file, with its end.

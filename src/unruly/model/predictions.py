@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Generic, Literal, Protocol, TypeVar, get_args
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import numpy as np
 import polars as pl
@@ -31,6 +31,9 @@ from unruly.texts.stream import FLAT, Batch, CorpusStream, RowWriter, format_of
 from unruly.texts.table import BadRow, BrokenFile, OnBadRow, one_of
 from unruly.votes.votes import Votes
 from unruly.wording import counted, free_name, plural
+
+if TYPE_CHECKING:
+    from unruly.model.weak_classifier import WeakClassifier
 
 ROWS = 10  # that a notebook shows
 CONTAINERS = ("default", "pandas", "polars")
@@ -218,50 +221,33 @@ def contained(
     return values
 
 
-class Predictor(Protocol):
-    """Whatever can label a corpus."""
+@dataclass(frozen=True)
+class Passed:
+    """The rows that were read and written."""
 
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """The classes, in the order of the probabilities."""
-
-    @property
-    def feature_width(self) -> int:
-        """How many numbers a document becomes."""
-
-    @property
-    def concurrent(self) -> bool:
-        """Whether threads that predict at once gain by it."""
-
-    @property
-    def text_column(self) -> str | None:
-        """The column that it was fitted on, where that is known."""
-
-    def predictions(self, documents: Corpus, *, progress: Progress, cached: bool) -> Predictions:
-        """Everything it says of these documents; `cached`: features may be kept on disk."""
+    path: Path | None  # None: to an open stream
+    text: str  # the column that was read as the text
+    documents: int
+    missing: int  # rows without a text
+    skipped: tuple[BadRow, ...]  # rows that were left out
+    broken: tuple[BrokenFile, ...]  # files of a folder that were left out
 
 
 @dataclass(frozen=True)
-class Written:
-    """What was written."""
+class Written(Passed):
+    """Predictions that were written."""
 
-    path: Path | None  # None: to an open stream
-    documents: int
     covered: int  # documents with at least one vote
     labels: dict[str, int]  # how many documents were given each class
     columns: dict[str, str]  # each added column -> its name in the file
-    missing: int = 0  # rows without a text
-    skipped: tuple[BadRow, ...] = ()  # rows that were left out
-    text: str = ""  # the column that was read as the text
-    given_up: tuple[DocumentsGivenUp, ...] = ()  # where rules took too long, and so abstain
-    broken: tuple[BrokenFile, ...] = ()  # files of a folder that were left out
+    given_up: tuple[DocumentsGivenUp, ...]  # where rules took too long, and so abstain
     unasked: tuple[
         DocumentsUnasked, ...
-    ] = ()  # language models that were not asked about some documents
+    ]  # language models that were not asked about some documents
 
 
 def predict_file(
-    model: Predictor,
+    model: WeakClassifier,
     data: str | Path,
     out: str | Path,
     *,
@@ -308,7 +294,7 @@ def missing_of(given: str) -> Missing:
 
 
 def predict_stream(
-    model: Predictor,
+    model: WeakClassifier,
     stream: CorpusStream,
     target: Path | IO[bytes],
     *,
@@ -348,27 +334,22 @@ def predict_stream(
     writer = RowWriter(stream, target, schema, defuse=defuse, form=form)
     with warnings.catch_warnings():  # warned once, for all batches
         warnings.simplefilter("ignore", GaveUpWarning)
-        done = _write(stream, writer, labelled, "labelling", count, progress)
+        done, made = _write(stream, writer, labelled, "labelling", count, progress)
     labels = dict.fromkeys(model.class_names, 0)
-    for tally in done.made:
+    for tally in made:
         for name, found in tally.labels.items():
             labels[name] += found
-    facts = given_up_together(fact for tally in done.made for fact in tally.given_up)
+    facts = given_up_together(fact for tally in made for fact in tally.given_up)
     warn_given_up(facts)
     unasked = Counter[str]()
-    for tally in done.made:
+    for tally in made:
         unasked.update(tally.unasked)
     return Written(
-        path=target if isinstance(target, Path) else None,
-        documents=done.documents,
-        covered=sum(tally.covered for tally in done.made),
+        **vars(done),
+        covered=sum(tally.covered for tally in made),
         labels=labels,
         columns=names,
-        missing=done.missing,
-        skipped=done.skipped,
-        text=stream.layout.text,
         given_up=facts,
-        broken=done.broken,
         unasked=tuple(
             DocumentsUnasked(source, n, done.documents) for source, n in unasked.items() if n
         ),
@@ -402,17 +383,6 @@ def _workers(concurrent: bool, stream: CorpusStream, wanted: int | None) -> int:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class _Passed(Generic[T]):
-    """How many documents were written, what was left out, and what was found in each batch."""
-
-    documents: int
-    missing: int
-    skipped: tuple[BadRow, ...]
-    broken: tuple[BrokenFile, ...]
-    made: tuple[T, ...]
-
-
 def _write(
     stream: CorpusStream,
     writer: RowWriter,
@@ -420,8 +390,8 @@ def _write(
     what: str,
     workers: int,
     progress: Progress,
-) -> _Passed[T]:
-    """Write every row with the columns made of its batch."""
+) -> tuple[Passed, list[T]]:
+    """Write every row with the columns made of its batch; what became of them, and what was found in each batch."""
     documents, missing, made = 0, 0, list[T]()
     skipped, broken = list[BadRow](), list[BrokenFile]()
 
@@ -447,7 +417,9 @@ def _write(
                 progress.advance(len(batch.corpus))
 
         writer.write(batches())
-    return _Passed(documents, missing, tuple(skipped), tuple(broken), tuple(made))
+    path = writer.target if isinstance(writer.target, Path) else None
+    found = tuple(skipped), tuple(broken)
+    return Passed(path, stream.layout.text, documents, missing, *found), made
 
 
 def _in_order(
@@ -475,37 +447,16 @@ def _in_order(
 COLUMN = "features"
 
 
-class Encodes(Protocol):
-    """Whatever turns a corpus into numbers."""
-
-    @property
-    def feature_width(self) -> int:
-        """d, how many numbers a document becomes."""
-
-    @property
-    def concurrent(self) -> bool:
-        """Whether threads that encode at once gain by it."""
-
-    def encode(self, X: Corpus, *, cached: bool, progress: Progress) -> NDArray[np.float32]:
-        """(n, d); `cached`: they may be kept on disk."""
-
-
 @dataclass(frozen=True)
-class Encoded:
-    """What was written."""
+class Encoded(Passed):
+    """Features that were written."""
 
-    path: Path
-    documents: int
     width: int  # numbers for each document
     column: str  # the name of the added column
-    missing: int = 0  # rows without a text
-    skipped: tuple[BadRow, ...] = ()
-    text: str = ""  # the column that was read as the text
-    broken: tuple[BrokenFile, ...] = ()
 
 
 def encode_stream(
-    model: Encodes,
+    model: WeakClassifier,
     stream: CorpusStream,
     target: Path,
     progress: Progress = SILENT,
@@ -525,14 +476,5 @@ def encode_stream(
         return pl.DataFrame({name: pl.Series(values, dtype=kind)}), None
 
     writer = RowWriter(stream, target, {name: kind})
-    done = _write(stream, writer, encoded, "encoding", count, progress)
-    return Encoded(
-        path=target,
-        documents=done.documents,
-        width=model.feature_width,
-        column=name,
-        missing=done.missing,
-        skipped=done.skipped,
-        text=stream.layout.text,
-        broken=done.broken,
-    )
+    done, _ = _write(stream, writer, encoded, "encoding", count, progress)
+    return Encoded(**vars(done), width=model.feature_width, column=name)

@@ -27,11 +27,9 @@ from unruly.features.stack import Encoding
 from unruly.files import sha256
 from unruly.progress import SILENT, Progress
 from unruly.rules.condition import (
-    NOTHING,
     AllOf,
     AnyOf,
     Condition,
-    Needs,
     Not,
     Place,
     Plain,
@@ -57,7 +55,7 @@ _MOST_KNOWN = 16  # sets of sources without some of their columns
 
 
 @dataclass(frozen=True)
-class Absent:
+class Absent(Condition):
     """In the place of a rule whose function or spaCy model was not named by the caller: it cannot vote."""
 
     kind: str  # "function", "entity", "encoder" or "classifier"
@@ -67,13 +65,11 @@ class Absent:
     map: tuple[tuple[str, str], ...] = ()  # of a classifier: from its classes to the task's
     above: float = 0.0  # likewise: the probability to be passed
     trusted: tuple[str, ...] = ()  # likewise: types that the file with this digest may hold
+    alone: bool = False  # of texts compared by an encoder: whether the rule picks the class, as descriptions do
 
     @property
     def picks(self) -> bool:
-        return self.kind in ("function", "classifier")
-
-    def needs(self, classes: tuple[str, ...]) -> Needs:
-        return NOTHING
+        return self.kind in ("function", "classifier") or self.alone
 
     def mask(self) -> pl.Expr:
         return pl.lit(False)
@@ -92,7 +88,8 @@ class Absent:
         if self.kind == "entity":
             return {"carried_entity": {"type": self.name, "model": self.file}}
         if self.kind == "encoder":
-            return {"carried_encoder": {"name": self.name}}
+            alone = {"alone": True} if self.alone else {}
+            return {"carried_encoder": {"name": self.name, **alone}}
         if self.kind == "classifier":
             mapped = [list(pair) for pair in self.map]
             more: dict[str, Any] = {"digest": self.digest, "map": mapped, "above": self.above}
@@ -513,7 +510,7 @@ def _condition_to_plain(condition: Condition) -> dict[str, Any]:
         case Absent():
             return condition.to_plain()
         case Similar(space=space) | Described(space=space) if not isinstance(space, FittedSpace):
-            return Absent("encoder", condition.reason()).to_plain()
+            return Absent("encoder", condition.reason(), alone=condition.picks).to_plain()
         case Similar():
             like = condition.resolved()
             texts = {"to": list(like.to), "unlike": list(like.unlike)}
@@ -612,7 +609,7 @@ def _classifier(inner: Mapping[str, object], place: Place, allowed: AllowedRules
 
 
 def _encoder(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:
-    return Absent("encoder", place.text(inner["name"]))
+    return Absent("encoder", place.text(inner["name"]), alone=inner.get("alone") is True)
 
 
 def _similar(inner: Mapping[str, object], place: Place, allowed: AllowedRules) -> Condition:

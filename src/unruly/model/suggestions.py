@@ -52,7 +52,7 @@ from unruly.model.critique import (
     votes_for,
 )
 from unruly.progress import SILENT, Progress, stage
-from unruly.rules.condition import Condition, Table, picks, spans_of
+from unruly.rules.condition import Condition, Table, spans_of
 from unruly.rules.field import Field
 from unruly.rules.keywords import Keywords
 from unruly.rules.matching import MatchFrame
@@ -287,7 +287,7 @@ class _Known:
                 _key(rule.when.to_plain())
                 for source in there
                 for rule in source.rules
-                if not picks(rule.when)  # it picks the class itself, as no suggestion does
+                if not rule.when.picks  # it picks the class itself, as no suggestion does
             ),
             frozenset(
                 _bounds(rule.when)

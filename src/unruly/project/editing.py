@@ -16,7 +16,7 @@ from typing import Any
 
 from unruly.errors import ProjectError, Where
 from unruly.files import written_whole
-from unruly.project.file import parse_project, project_file
+from unruly.project.file import parse_project, project_file, source_block
 from unruly.project.project import Project
 from unruly.project.toml import (
     Place,
@@ -438,9 +438,7 @@ def _plain(rule: GivenRule) -> Mapping[str, Any]:
 
 
 def _block_of(source: Mapping[str, Any]) -> str:
-    head = {key: value for key, value in source.items() if key != "rule"}
-    rules = ["[[source.rule]]\n" + toml_pairs(_plain(rule)) for rule in source["rule"]]
-    return "[[source]]\n" + toml_pairs(head) + "".join(rules)
+    return source_block({**source, "rule": [_plain(rule) for rule in source["rule"]]})
 
 
 def _without(text: str, place: Place, index: int) -> str:

@@ -5,15 +5,11 @@ It is written the way a person would: only what differs from the defaults.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import tomlkit
-from tomlkit.items import AoT
-from tomlkit.items import Table as TomlTable
 
 from unruly.errors import ProjectError, SettingsError, UnrulyError, Where
 from unruly.files import written_whole
@@ -27,7 +23,7 @@ from unruly.project.project import (
     check_classes,
     data_keys,
 )
-from unruly.project.toml import Table, found_as, toml_item
+from unruly.project.toml import Table, found_as, toml_pairs
 from unruly.rules.condition import Space
 from unruly.rules.regular_expressions import Allowance
 from unruly.rules.similar import (
@@ -44,10 +40,15 @@ from unruly.wording import did_you_mean, near_file
 SECTIONS = ("task", "data", "source", "encoder", "train")
 
 
-def read_project(path: Path, *, may_be_empty: bool = False) -> Project:
-    """The project in a folder, or in the TOML file itself; one without a source only where it may be."""
+def read_project(
+    path: Path, *, may_be_empty: bool = False, encoder: EncoderSpec | None = None
+) -> Project:
+    """The project in a folder, or in the TOML file itself; one without a source only where it may be.
+
+    An `encoder` counts in place of the file's, in rules that compare texts, too.
+    """
     file = project_file(path)
-    return _project(Table.read(file), file, may_be_empty)
+    return _project(Table.read(file), file, may_be_empty, encoder)
 
 
 def parse_project(text: str, file: Path, *, may_be_empty: bool = False) -> Project:
@@ -55,10 +56,13 @@ def parse_project(text: str, file: Path, *, may_be_empty: bool = False) -> Proje
     return _project(Table.parse(text, str(file)), file, may_be_empty)
 
 
-def _project(document: Table, file: Path, may_be_empty: bool) -> Project:
+def _project(
+    document: Table, file: Path, may_be_empty: bool, typed: EncoderSpec | None = None
+) -> Project:
     document.only(SECTIONS)
     classes = _classes(document)
     data, encoder = _data(document.table("data")), _encoder(document, file.parent)
+    encoder = encoder if typed is None else typed
     return Project(
         sources=_sources(
             document, classes, file.parent, _space(encoder, data, file, classes), may_be_empty
@@ -272,32 +276,33 @@ def write_project(project: Project, path: Path) -> Path:
 
 def to_toml(project: Project) -> str:
     """The text of the project file: only what differs from the defaults."""
-    document = tomlkit.document()
-    if project.encoder != "auto" and not isinstance(project.encoder, Mapping):
-        document.add("encoder", toml_item(project.encoder))  # bare keys come before all tables
-    document.add("task", _task(project))
-    if project.data != DataFiles():
-        document.add("data", _table(_given(project.data)))
-    if len(blocks := _sources_to_toml(project)):
-        document.add("source", blocks)
-    if isinstance(project.encoder, Mapping):
-        document.add("encoder", _table(project.encoder))
-    if changed := _changed(project):
-        document.add("train", _table(changed))
-    return tomlkit.dumps(document)
-
-
-def _task(project: Project) -> TomlTable:
-    values: dict[str, Any] = {"classes": project.classes}
-    if project.prior is not None:
-        stated = project.prior
-        values["prior"] = stated.to_plain() if isinstance(stated, StatedBalance) else stated
-    table = _table(values)
+    task: dict[str, Any] = {"classes": project.classes}
+    if (stated := project.prior) is not None:
+        task["prior"] = stated.to_plain() if isinstance(stated, StatedBalance) else stated
+    parts, encoder = [f"[task]\n{toml_pairs(task)}"], project.encoder
     for source in project.sources.sources:
         if (descriptions := descriptions_of(source)) is not None:
             plain = {name: description_to_plain(about) for name, about in descriptions.items()}
-            table.add("describe", _table(plain))
-    return table
+            parts.append(f"[task.describe]\n{toml_pairs(plain)}")
+    if encoder != "auto" and not isinstance(encoder, Mapping):
+        parts.insert(0, toml_pairs({"encoder": encoder}))  # bare keys come before all tables
+    if project.data != DataFiles():
+        parts.append(f"[data]\n{toml_pairs(_given(project.data))}")
+    for source in project.sources.with_disabled:
+        if descriptions_of(source) is None:  # else it is in [task.describe]
+            parts.append(source_block(source_to_plain(source), "\n"))
+    if isinstance(encoder, Mapping):
+        parts.append(f"[encoder]\n{toml_pairs(encoder)}")
+    if changed := _changed(project):
+        parts.append(f"[train]\n{toml_pairs(changed)}")
+    return "\n".join(parts)
+
+
+def source_block(source: Mapping[str, Any], gap: str = "") -> str:
+    """A source as it stands in the file; `gap` is between its rules."""
+    head = {key: value for key, value in source.items() if key != "rule"}
+    rules = [f"[[source.rule]]\n{toml_pairs(rule)}" for rule in source.get("rule", ())]
+    return gap.join([f"[[source]]\n{toml_pairs(head)}", *rules])
 
 
 def _given(data: DataFiles) -> dict[str, str]:
@@ -310,29 +315,3 @@ def _changed(project: Project) -> dict[str, Any]:
     plain = {"method": project.method, "seed": project.seed, **project.settings.to_plain()}
     usual = {"method": "default", "seed": 0, **type(project.settings)().to_plain()}
     return {key: value for key, value in plain.items() if value != usual.get(key)}
-
-
-def _sources_to_toml(project: Project) -> AoT:
-    blocks = tomlkit.aot()
-    for source in project.sources.with_disabled:
-        if descriptions_of(source) is not None:
-            continue  # it is in [task.describe]
-        plain = dict(source_to_plain(source))
-        rules = plain.pop("rule", ())
-        block = _table(plain)
-        written = tomlkit.aot()
-        assert isinstance(rules, Sequence)
-        for rule in rules:
-            assert isinstance(rule, Mapping)
-            written.append(_table(rule))
-        if rules:
-            block.add("rule", written)
-        blocks.append(block)
-    return blocks
-
-
-def _table(values: Mapping[str, Any]) -> TomlTable:
-    table = tomlkit.table()
-    for key, value in values.items():
-        table.add(key, toml_item(value))
-    return table

@@ -15,13 +15,13 @@ from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
-import tomlkit
 
 from unruly.errors import InputError, UnrulyError, Where
 from unruly.files import check_utf8, folder_written_whole
 from unruly.project import FILE_NAME
 from unruly.project.file import read_project, to_toml
 from unruly.project.project import DataFiles, Project
+from unruly.project.toml import toml_value
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule, Source
 from unruly.rules.sources import Sources
@@ -252,7 +252,7 @@ def new_project(
     else:
         data, named, code = _file(path, there, named, text, label)
     project = Project(Sources(named, tuple(map(_by_name, named))), data)
-    prior = tomlkit.item(f"{named[0]} is about 1 in 3").as_string()
+    prior = toml_value(f"{named[0]} is about 1 in 3")
     hint = (
         f"# prior = {prior}   # how common the classes are, if you know: the line that helps most"
     )
@@ -299,12 +299,12 @@ def _identifies_all(read: Corpus, column: str) -> bool:
 def _with_id_explained(toml: str, text: str | None, id: str | None, code: str | None) -> str:
     """The lines of [data] with a word on the id; a column that may be one is offered."""
     if id is not None:
-        line = f"id = {tomlkit.item(id).as_string()}\n"
+        line = f"id = {toml_value(id)}\n"
         why = "no value stands there twice: labels and predictions are kept by it"
         return toml.replace(f"\n{line}", f"\n{line.rstrip()}   # {why}\n", 1)
     if code is not None and text is not None:
-        line = f"text = {tomlkit.item(text).as_string()}\n"
-        offer = f"# id = {tomlkit.item(code).as_string()}   # no value stands there twice: if it names the document, take it"
+        line = f"text = {toml_value(text)}\n"
+        offer = f"# id = {toml_value(code)}   # no value stands there twice: if it names the document, take it"
         return toml.replace(f"\n{line}", f"\n{line}{offer}\n", 1)
     return toml
 

@@ -163,11 +163,11 @@ class Project:
         return tuple(self.sources.classes)
 
     @classmethod
-    def read(cls, path: str | Path) -> Project:
+    def read(cls, path: str | Path, encoder: EncoderSpec | None = None) -> Project:
         """A project from its folder, or from the path of its `unruly.toml`."""
         from unruly.project.file import read_project
 
-        return read_project(Path(path))
+        return read_project(Path(path), encoder=encoder)
 
     def write(self, path: str | Path) -> Path:
         """Write `unruly.toml` into a folder (or to a path that ends in .toml), whole or not at all.

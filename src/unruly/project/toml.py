@@ -8,15 +8,13 @@ Line ends are "\\n" (see `editing`).
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import tomlkit
-from tomlkit.items import Item
 
 from unruly.errors import ProjectError, Where
 from unruly.wording import did_you_mean
@@ -432,37 +430,44 @@ _REST_OF_LINE = re.compile(r"[ \t]*(?:#[^\n]*)?(?=\n|\Z)")
 _COMMENT_LINES = re.compile(r"(?:[ \t]*#[^\n]*\n)*")
 
 
-def toml_item(value: object) -> Item:
-    """A value on the right of an equals sign: tables in braces, patterns in single quotes."""
-    if isinstance(value, Mapping):
-        braces = tomlkit.inline_table()
-        for key, inner in value.items():
-            braces.append(key, toml_item(inner))
-        return braces
-    if isinstance(value, list | tuple):
-        items = [toml_item(inner) for inner in value]
-        brackets = tomlkit.array()
-        brackets.extend(items)
-        plain = not any(isinstance(inner, Mapping | list | tuple) for inner in value)
-        return brackets.multiline(plain and sum(len(item.as_string()) + 2 for item in items) > LONG)
-    if isinstance(value, str):
-        literal = "\\" in value and "'" not in value and value.isprintable()
-        return tomlkit.string(value, literal=literal)
-    return tomlkit.item(value)
-
-
 def toml_value(value: object) -> str:
-    """The text of a value.
+    """The text of a value: tables in braces, patterns in single quotes.
 
-    >>> print(toml_value({"first": ["my"], "within_words": 2}))
-    {first = ["my"], within_words = 2}
+    >>> print(toml_value({"first": ["my"], "within words": 2}))
+    {first = ["my"], "within words" = 2}
+    >>> print(toml_value([r"\\d+", True, 0.5]))
+    ['\\d+', true, 0.5]
     """
-    return toml_item(value).as_string()
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            literal = "\\" in value and "'" not in value and value.isprintable()
+            return f"'{value}'" if literal else _quoted(value)
+        case Mapping():
+            pairs = (f"{_key(key)} = {toml_value(inner)}" for key, inner in value.items())
+            return f"{{{', '.join(pairs)}}}"
+        case list() | tuple():
+            items = [toml_value(inner) for inner in value]
+            plain = not any(isinstance(inner, Mapping | list | tuple) for inner in value)
+            if plain and sum(len(item) + 2 for item in items) > LONG:
+                return "[\n" + "".join(f"    {item},\n" for item in items) + "]"
+            return f"[{', '.join(items)}]"
+        case _:
+            return str(value)
+
+
+def _key(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def toml_pairs(values: Mapping[str, object]) -> str:
     """A line `key = value` for each."""
-    return "".join(f"{key} = {toml_value(value)}\n" for key, value in values.items())
+    return "".join(f"{_key(key)} = {toml_value(value)}\n" for key, value in values.items())
 
 
 def set_key(text: str, table: Place, key: str, value: object) -> str:
@@ -484,13 +489,13 @@ def set_key(text: str, table: Place, key: str, value: object) -> str:
         at = _end_of_pairs(text, layout, table)
         return text[:at] + toml_pairs({key: value}) + text[at:]
     if table in layout.spans:
-        return _added_in_braces(text, layout, table, f"{key} = {toml_value(value)}")
+        return _added_in_braces(text, layout, table, toml_pairs({key: value}).rstrip())
     near = [place for place in layout.spans if place[: len(table)] == table]
     assert len(table) == 1, f"{table}: new tables inside of others are added whole"
     if not near:
         return text + f"\n[{table[0]}]\n" + toml_pairs({key: value})
     at = _line_end(text, layout.spans[max(near, key=lambda p: layout.spans[p].start)].end)
-    return text[:at] + f"{table[0]}.{key} = {toml_value(value)}\n" + text[at:]
+    return text[:at] + f"{table[0]}.{toml_pairs({key: value})}" + text[at:]
 
 
 def drop_key(text: str, place: Place) -> str:

@@ -214,7 +214,7 @@ class Checked:
         ]
 
     def scored_line(self) -> str | None:
-        """What the sources were scored against, where that are labels by hand."""
+        """What the sources were scored against, where those are labels by hand."""
         if self.labels is None or not self.labels.labels:
             return None
         return f"Correct and Incorrect: votes on documents with a label, of which {self.labels.origin} has {self.labels.labels:,}"

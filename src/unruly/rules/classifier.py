@@ -10,6 +10,7 @@ import functools
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -19,13 +20,24 @@ from numpy.typing import NDArray
 
 from unruly.errors import RuleError, first_line, need
 from unruly.rules.column import refuse_label, soft_votes
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table, check_map, digest_of
+from unruly.rules.condition import (
+    TEXT,
+    Condition,
+    Measure,
+    Needs,
+    Place,
+    Plain,
+    Row,
+    Table,
+    check_map,
+    digest_of,
+)
 
 _BATCH = 32  # texts that a transformers model reads at a time
 
 
 @dataclass(frozen=True)
-class Classifier:
+class Classifier(Condition):
     """The classifier's probabilities are a soft vote if the largest is above `above`.
 
     `model` is a `.skops` file with a scikit-learn pipeline that takes texts, or a transformers model: a folder, or its
@@ -65,7 +77,12 @@ class Classifier:
         return f"__classifier:{digest_of(self.to_plain())}"
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        return Needs((), (ClassifierVotes(self, classes),))
+        def meaning() -> Plain | None:
+            own = self.meaning()
+            return None if own is None else [own, list(classes)]
+
+        votes = Measure(self.vote_column, partial(self._votes, classes), meaning=meaning)
+        return Needs((), (votes,))
 
     def mask(self) -> pl.Expr:
         return pl.col(self.vote_column).struct.field("vote").is_not_null()
@@ -105,6 +122,25 @@ class Classifier:
         files = sorted(self.path.rglob("*")) if self.path.is_dir() else [self.path]
         return _digest((file.name, file.read_bytes()) for file in files if file.is_file())
 
+    def _votes(self, classes: tuple[str, ...], frame: pl.DataFrame) -> pl.Series:
+        texts = frame[TEXT].to_list()
+        names, theirs = _probabilities(self, texts)  # (n, their classes)
+        p = np.zeros((len(texts), len(classes)))
+        for column, name in enumerate(names):
+            p[:, self._number(name, names, classes)] += theirs[:, column]
+        blank = np.array([not text.strip() for text in texts], dtype=np.bool_)
+        return soft_votes(self.vote_column, p, blank | (p.max(axis=1) <= self.above))
+
+    def _number(self, name: str, names: Sequence[str], classes: tuple[str, ...]) -> int:
+        """The task's class for one of the classifier's."""
+        target = self.map.get(name, name)
+        if target not in classes:
+            raise RuleError(
+                f"{self.model} knows the classes {', '.join(names)}, and {name!r} is none of the task's: "
+                f'add map = {{ "{name}" = "{classes[0]}" }}, or another class'
+            )
+        return classes.index(target)
+
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Classifier:
         """From the key `classifier`."""
@@ -131,42 +167,6 @@ def _digest(files: Iterable[tuple[str, bytes]]) -> str:
     for name, contents in files:
         found.update(name.encode() + hashlib.sha256(contents).digest())
     return found.hexdigest()
-
-
-@dataclass(frozen=True)
-class ClassifierVotes:
-    """A classifier's probabilities by class, and the likeliest class."""
-
-    classifier: Classifier
-    classes: tuple[str, ...]
-    reads: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def name(self) -> str:
-        return self.classifier.vote_column
-
-    def meaning(self) -> Plain | None:
-        meaning = self.classifier.meaning()
-        return None if meaning is None else [meaning, list(self.classes)]
-
-    def compute(self, frame: pl.DataFrame) -> pl.Series:
-        texts = frame[TEXT].to_list()
-        names, theirs = _probabilities(self.classifier, texts)  # (n, their classes)
-        p = np.zeros((len(texts), len(self.classes)))
-        for column, name in enumerate(names):
-            p[:, self._number(name, names)] += theirs[:, column]
-        blank = np.array([not text.strip() for text in texts], dtype=np.bool_)
-        return soft_votes(self.name, p, blank | (p.max(axis=1) <= self.classifier.above))
-
-    def _number(self, name: str, names: Sequence[str]) -> int:
-        """The task's class for one of the classifier's."""
-        target = self.classifier.map.get(name, name)
-        if target not in self.classes:
-            raise RuleError(
-                f"{self.classifier.model} knows the classes {', '.join(names)}, and {name!r} is none of the task's: "
-                f'add map = {{ "{name}" = "{self.classes[0]}" }}, or another class'
-            )
-        return self.classes.index(target)
 
 
 def _probabilities(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -11,7 +12,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import RuleError
-from unruly.rules.condition import Needs, Place, Plain, RowFailure, Table, check_map, is_no_class
+from unruly.rules.condition import (
+    Condition,
+    Measure,
+    Needs,
+    Place,
+    Plain,
+    RowFailure,
+    Table,
+    check_map,
+    is_no_class,
+)
 from unruly.texts.columns import UNKNOWN, class_number, spellings, warn_if_counted_from_one
 from unruly.texts.corpus import Corpus
 from unruly.votes.votes import SLACK, Votes
@@ -20,7 +31,7 @@ Others = Literal["error", "abstain"]
 
 
 @dataclass(frozen=True)
-class Column:
+class Column(Condition):
     """The column's value is the vote: a class name or number as in a label column, or what `map` makes of it.
 
     An empty cell and -1 abstain. A value that is neither in the map nor a class is refused, or with
@@ -62,11 +73,14 @@ class Column:
     def __hash__(self) -> int:
         return hash((self.column, tuple(self.map.items()), self.others))
 
-    def _measure(self, classes: tuple[str, ...]) -> ColumnVotes:
-        return ColumnVotes(self.column, tuple(self.map.items()), self.others, classes)
+    @property
+    def _name(self) -> str:
+        """Of its measure, which is worked out as fast as it would be read from a cache."""
+        return f"__column:{self.column}:{tuple(self.map.items())}:{self.others}"
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        return Needs((self.column,), (self._measure(classes),))
+        votes = Measure(self._name, partial(self._votes, classes), (self.column,))
+        return Needs((self.column,), (votes,))
 
     def mask(self) -> pl.Expr:
         return pl.col(self.column).is_not_null()
@@ -74,7 +88,7 @@ class Column:
     def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
         refuse_label(label, "a column of votes")
         check_map(self.map, classes, f"the map of column {self.column!r}")
-        return pl.col(self._measure(classes).name)
+        return pl.col(self._name)
 
     def reason(self) -> str:
         return f"column: {self.column}"
@@ -87,12 +101,41 @@ class Column:
             plain["others"] = self.others
         return {"column": plain}
 
-    def meaning(self) -> Plain:
-        return self.to_plain()
+    def _votes(self, classes: tuple[str, ...], frame: pl.DataFrame) -> pl.Series:
+        values = frame[self.column]
+        if values.dtype.is_nested() or values.dtype == pl.Binary:
+            raise RuleError(f"the column {self.column!r} holds {values.dtype}, not class names")
+        if values.dtype.is_float():
+            values = values.fill_nan(None)
+        numbers = {
+            value: self._number(value, classes) for value in values.unique(maintain_order=True)
+        }
+        bad = [value for value, number in numbers.items() if number == "unknown"]
+        if bad:
+            row = values.to_list().index(bad[0])
+            known = ", ".join([*self.map] or classes)
+            raise RowFailure(
+                row,
+                f"the column {self.column!r} holds {bad[0]!r}, expected one of {known}: "
+                'add it to the map, or add others = "abstain"',
+            )
+        votes = [numbers[value] for value in values]
+        return pl.Series(self._name, votes, dtype=pl.Int8)
+
+    def _number(self, value: object, classes: tuple[str, ...]) -> int | Literal["unknown"] | None:
+        target = next((self.map[text] for text in spellings(value) if text in self.map), None)
+        if target is not None:
+            return classes.index(target)
+        number = class_number(value, () if self.map else classes)
+        if number == UNKNOWN or str(value).strip() == "nan":
+            return None
+        if number is not None and not self.map:
+            return number
+        return None if self.others == "abstain" else "unknown"
 
 
 @dataclass(frozen=True)
-class Probabilities:
+class Probabilities(Condition):
     """Columns that hold probabilities, one for each class: the likeliest class is the vote.
 
     In a task of two classes one column is enough. Where the largest probability is not above
@@ -107,11 +150,13 @@ class Probabilities:
     def __hash__(self) -> int:
         return hash((tuple(self.columns.items()), self.above))
 
-    def _measure(self, classes: tuple[str, ...]) -> SoftVotes:
-        return SoftVotes(tuple(self.columns.get(c, "") for c in classes), self.above)
+    @property
+    def _name(self) -> str:
+        return f"__soft:{tuple(self.columns.items())}:{self.above}"
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        return Needs(tuple(self.columns.values()), (self._measure(classes),))
+        columns = tuple(self.columns.values())
+        return Needs(columns, (Measure(self._name, partial(self._votes, classes), columns),))
 
     def mask(self) -> pl.Expr:
         return pl.all_horizontal(pl.col(c).is_not_null() for c in self.columns.values())
@@ -124,11 +169,11 @@ class Probabilities:
         missing = [c for c in classes if c not in self.columns]
         if len(missing) > (1 if len(classes) == 2 else 0):
             raise RuleError(f"there is no column with the probability of {missing[0]!r}: name one")
-        return pl.col(self._measure(classes).name).struct.field("vote")
+        return pl.col(self._name).struct.field("vote")
 
     def soft(self, classes: tuple[str, ...]) -> pl.Expr:
         """The probabilities as a list, one number a class."""
-        return pl.col(self._measure(classes).name).struct.field("soft")
+        return pl.col(self._name).struct.field("soft")
 
     def reason(self) -> str:
         return f"probabilities: {', '.join(self.columns.values())}"
@@ -139,60 +184,23 @@ class Probabilities:
             plain["above"] = self.above
         return {"column": plain}
 
-    def meaning(self) -> Plain:
-        return self.to_plain()
-
-
-@dataclass(frozen=True)
-class ColumnVotes:
-    """A column's values as class numbers, null to abstain."""
-
-    column: str
-    map: tuple[tuple[str, str], ...]
-    others: Others
-    classes: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        return f"__column:{self.column}:{self.map}:{self.others}"
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return (self.column,)
-
-    def meaning(self) -> None:
-        return None  # as fast as reading it from a cache
-
-    def compute(self, frame: pl.DataFrame) -> pl.Series:
-        values = frame[self.column]
-        if values.dtype.is_nested() or values.dtype == pl.Binary:
-            raise RuleError(f"the column {self.column!r} holds {values.dtype}, not class names")
-        if values.dtype.is_float():
-            values = values.fill_nan(None)
-        numbers = {value: self._number(value) for value in values.unique(maintain_order=True)}
-        bad = [value for value, number in numbers.items() if number == "unknown"]
-        if bad:
-            row = values.to_list().index(bad[0])
-            known = ", ".join([key for key, _ in self.map] or self.classes)
+    def _votes(self, classes: tuple[str, ...], frame: pl.DataFrame) -> pl.Series:
+        columns = [self.columns[c] for c in classes if c in self.columns]
+        some = pl.DataFrame({c: _numbers(frame[c]) for c in columns}).to_numpy()  # nan where null
+        there = np.array([c in self.columns for c in classes])
+        p = np.empty((frame.height, len(classes)))  # (n, m)
+        p[:, there] = some
+        p[:, ~there] = 1.0 - some.sum(axis=1, keepdims=True)  # one class at most
+        empty = np.isnan(p).any(axis=1)
+        bad = ~empty & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > SLACK))
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
             raise RowFailure(
                 row,
-                f"the column {self.column!r} holds {bad[0]!r}, expected one of {known}: "
-                'add it to the map, or add others = "abstain"',
+                f"the probabilities {[round(float(x), 4) for x in p[row]]} are not from 0 to 1 with "
+                "the sum 1: correct them, or use a column of votes",
             )
-        votes = [numbers[value] for value in values]
-        return pl.Series(self.name, votes, dtype=pl.Int8)
-
-    def _number(self, value: object) -> int | Literal["unknown"] | None:
-        mapped = dict(self.map)
-        target = next((mapped[text] for text in spellings(value) if text in mapped), None)
-        if target is not None:
-            return self.classes.index(target)
-        number = class_number(value, () if mapped else self.classes)
-        if number == UNKNOWN or str(value).strip() == "nan":
-            return None
-        if number is not None and not mapped:
-            return number
-        return None if self.others == "abstain" else "unknown"
+        return soft_votes(self._name, p, empty | (np.nan_to_num(p).max(axis=1) <= self.above))
 
 
 class NumbersInColumns:
@@ -224,43 +232,6 @@ class NumbersInColumns:
                     self._parts[0].classes,
                     f"{self._name}, column {column!r}",
                 )
-
-
-@dataclass(frozen=True)
-class SoftVotes:
-    """Probabilities by class, and the likeliest class."""
-
-    columns: tuple[str, ...]  # one for each class; "" for a class without a column
-    above: float
-
-    @property
-    def name(self) -> str:
-        return f"__soft:{self.columns}:{self.above}"
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return tuple(c for c in self.columns if c)
-
-    def meaning(self) -> None:
-        return None
-
-    def compute(self, frame: pl.DataFrame) -> pl.Series:
-        given = pl.DataFrame({column: _numbers(frame[column]) for column in self.reads})
-        some = given.to_numpy()  # (n, given columns), nan where null
-        p = np.empty((frame.height, len(self.columns)))  # (n, m)
-        p[:, [c != "" for c in self.columns]] = some
-        if "" in self.columns:
-            p[:, self.columns.index("")] = 1.0 - some.sum(axis=1)
-        empty = np.isnan(p).any(axis=1)
-        bad = ~empty & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > SLACK))
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0])
-            raise RowFailure(
-                row,
-                f"the probabilities {[round(float(x), 4) for x in p[row]]} are not from 0 to 1 with "
-                "the sum 1: correct them, or use a column of votes",
-            )
-        return soft_votes(self.name, p, empty | (np.nan_to_num(p).max(axis=1) <= self.above))
 
 
 def soft_votes(name: str, p: NDArray[np.float64], silent: NDArray[np.bool_]) -> pl.Series:

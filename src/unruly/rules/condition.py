@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import ClassVar, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -280,31 +280,23 @@ TEXT = "__text"  # the column that holds the texts while rules are matched
 ID = "__id"
 
 
-@runtime_checkable
-class Measure(Protocol):
+def uncached() -> None:
+    """The meaning of a measure that is never cached."""
+
+
+@dataclass(frozen=True)
+class Measure:
     """A column that is computed in Python, once for each document, however many rules use it."""
 
-    @property
-    def name(self) -> str:
-        """The name of the new column; equal measures have equal names."""
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The columns it is worked out from, beside the text."""
-
-    def compute(self, frame: pl.DataFrame) -> pl.Series:
-        """The new column; raises `RowFailure` when a document cannot be measured."""
-
-    def meaning(self) -> Plain | None:
-        """All that its values depend on, versions of libraries included; None: never cached."""
-
-
-@runtime_checkable
-class Timed(Protocol):
-    """A measure with a time limit: its value is null where the time was over."""
-
-    def compute_within(self, frame: pl.DataFrame, left: NDArray[np.float64]) -> pl.Series:
-        """The new column; what it uses is subtracted from `left` (n,), the seconds left for each document."""
+    name: str  # of the new column; equal measures have equal names
+    compute: Callable[
+        [pl.DataFrame], pl.Series
+    ]  # raises `RowFailure` when a document cannot be measured
+    reads: tuple[str, ...] = ()  # the columns it is worked out from, beside the text
+    # All that its values depend on, versions of libraries included; None: never cached.
+    meaning: Callable[[], Plain | None] = uncached
+    # With a time limit: what it uses is subtracted from (n,), the seconds left for each document; null where they are over.
+    within: Callable[[pl.DataFrame, NDArray[np.float64]], pl.Series] | None = None
 
 
 class RowFailure(Exception):
@@ -365,116 +357,79 @@ class Needs:
 NOTHING = Needs()
 
 
-class Condition(Protocol):
+class Condition:
     """One kind of rule: holds or does not hold for a document.
 
-    A kind may also show the words that made it hold (`Highlighter`), explain itself (`Explained`), or pick the class
-    to vote for (`Voter`, `SoftVoter`).
+    Every kind has a mask, a reason and a plain form. To the other questions there is a usual answer, which a kind gives
+    unless it says otherwise.
     """
-
-    def needs(self, classes: tuple[str, ...]) -> Needs:
-        """What must be there before `mask` can be evaluated."""
-
-    def mask(self) -> pl.Expr:
-        """True where the condition holds, else False; null only where it ran out of time."""
-
-    def reason(self) -> str:
-        """The condition in a few words."""
-
-    def to_plain(self) -> Table:
-        """The keys and values that mean this in a project file."""
-
-    def meaning(self) -> Plain | None:
-        """All that its answers depend on, contents of files included: the cache key; None: never cached."""
-
-
-@runtime_checkable
-class Highlighter(Protocol):
-    """A condition that holds because of certain characters of the text."""
-
-    def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
-        """The parts of a matching document's text that made it match, in characters; none if the time is over."""
-
-    def reads(self) -> tuple[str, ...]:
-        """The words and phrases that make it hold, in lower case, where they are known."""
-
-
-@runtime_checkable
-class BatchHighlighter(Protocol):
-    """A condition that finds its spans in several texts at once, faster than one by one."""
-
-    def spans_in(self, texts: SearchedTexts, rows: Sequence[int]) -> list[tuple[Span, ...]] | None:
-        """The spans in each of these texts; None where that may take long."""
-
-
-def spans_of(
-    condition: Condition, row: Row, countdown: Countdown | None = None
-) -> tuple[Span, ...]:
-    """The spans of a condition in a document that it matches, if it has any; without a countdown, within a second."""
-    if not isinstance(condition, Highlighter):
-        return ()
-    if countdown is not None:
-        return condition.spans(row, countdown)
-    with Countdown() as own:
-        return condition.spans(row, own)
-
-
-def words_read(condition: Condition) -> tuple[str, ...]:
-    """The words and phrases that make a condition hold, where they are known."""
-    return condition.reads() if isinstance(condition, Highlighter) else ()
-
-
-@runtime_checkable
-class Voter(Protocol):
-    """A condition that picks the class to vote for; it must be a rule of its own."""
 
     @property
     def picks(self) -> bool:
-        """Whether it does: some conditions do so only with certain options."""
+        """Whether it picks the class to vote for itself; then it must be a rule of its own."""
+        return False
 
-    def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
-        """The class number, or null to abstain; refuses a label if it picks the class alone."""
+    def needs(self, classes: tuple[str, ...]) -> Needs:
+        """What must be there before `mask` can be evaluated."""
+        return NOTHING
 
+    def mask(self) -> pl.Expr:
+        """True where the condition holds, else False; null only where it ran out of time."""
+        raise NotImplementedError
 
-@runtime_checkable
-class SoftVoter(Protocol):
-    """A condition that picks the class with probabilities."""
-
-    def soft(self, classes: tuple[str, ...]) -> pl.Expr:
-        """The probabilities as a list, one number a class, or null to abstain."""
-
-
-@runtime_checkable
-class PartlyAsked(Protocol):
-    """A condition that has not been tried on every document: a missing vote is not an abstention."""
-
-    def unasked(self) -> pl.Expr:
-        """True where it has not been tried."""
-
-
-@runtime_checkable
-class Explained(Protocol):
-    """A condition whose reason depends on the document."""
+    def reason(self) -> str:
+        """The condition in a few words."""
+        raise NotImplementedError
 
     def because(self, row: Row) -> str:
-        """Why it holds for this document, in a few words."""
+        """Why it holds for this document, in a few words, where that depends on the document."""
+        return ""
 
+    def to_plain(self) -> Table:
+        """The keys and values that mean this in a project file."""
+        raise NotImplementedError
 
-@runtime_checkable
-class FileReader(Protocol):
-    """A condition whose answers depend on files that only its work brings to light; it must be a rule of its own."""
+    def meaning(self) -> Plain | None:
+        """All that its answers depend on, contents of files included: the cache key; None: never cached."""
+        return self.to_plain()
 
     def files_read(self) -> Mapping[str, str] | None:
-        """The files that it has read so far, with their `file_state` then; None if that is not known."""
+        """Files that only its work brings to light, with their `file_state` then; None if they are not known."""
+        return {}
+
+    def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
+        """The parts of a matching document's text that made it match, in characters; none if the time is over."""
+        return ()
+
+    def spans_in(self, texts: SearchedTexts, rows: Sequence[int]) -> list[tuple[Span, ...]] | None:
+        """The spans in several texts, where they are found faster than one by one; None where that may take long."""
+        return None
+
+    def reads(self) -> tuple[str, ...]:
+        """The words and phrases that make it hold, in lower case, where they are known."""
+        return ()
+
+    def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
+        """Of one that picks: the class number, or null to abstain; refuses a label if it picks the class alone."""
+        raise NotImplementedError
+
+    def soft(self, classes: tuple[str, ...]) -> pl.Expr | None:
+        """Of one that picks with probabilities: these as a list, one number a class, or null to abstain."""
+        return None
+
+    def unasked(self) -> pl.Expr | None:
+        """True where it has not been tried: a missing vote is not an abstention. None: it is tried everywhere."""
+        return None
 
 
-def picks(condition: Condition) -> bool:
-    """Whether a condition picks the class itself."""
-    return isinstance(condition, Voter) and condition.picks
+def spans_of(condition: Condition, row: Row) -> tuple[Span, ...]:
+    """The spans of a condition in a document that it matches, if it has any, and they are found within a second."""
+    with Countdown() as countdown:
+        return condition.spans(row, countdown)
 
 
 @dataclass(frozen=True)
-class _Several:
+class _Several(Condition):
     """What `AllOf` and `AnyOf` have in common."""
 
     conditions: tuple[Condition, ...]
@@ -488,10 +443,10 @@ class _Several:
         return sum((condition.needs(classes) for condition in self.conditions), start=NOTHING)
 
     def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
-        return sorted_spans([span for c in self.conditions for span in spans_of(c, row, countdown)])
+        return sorted_spans([span for c in self.conditions for span in c.spans(row, countdown)])
 
     def reads(self) -> tuple[str, ...]:
-        return words_of(word for c in self.conditions for word in words_read(c))
+        return words_of(word for c in self.conditions for word in c.reads())
 
     def reason(self) -> str:
         return self.joint.join(f"({c.reason()})" for c in self.conditions)
@@ -522,7 +477,7 @@ class AnyOf(_Several):
 
 
 @dataclass(frozen=True)
-class Not:
+class Not(Condition):
     """`not`: the condition does not hold."""
 
     condition: Condition
@@ -550,7 +505,7 @@ def _parts(conditions: tuple[Condition, ...], word: str) -> tuple[Condition, ...
     if not conditions:
         raise RuleError(f"{word} needs at least one condition")
     for condition in conditions:
-        if picks(condition):
+        if condition.picks:
             raise RuleError(
                 f"{word} cannot hold ({condition.reason()}), which picks the class itself: "
                 "make it a rule of its own"

@@ -19,6 +19,7 @@ from unruly.rules.condition import (
     ID,
     SYNONYMS,
     TEXT,
+    Condition,
     Measure,
     Needs,
     Place,
@@ -42,44 +43,32 @@ Part = Literal["between", "before", "after", "around", "left1", "left2", "right1
 PARTS: tuple[Part, ...] = get_args(Part)
 
 
-@dataclass(frozen=True)
-class RelationParts:
+def _relation_parts(frame: pl.DataFrame) -> pl.Series:
     """A struct for each document: its entities, their last names, and the words around them."""
-
-    @property
-    def name(self) -> str:
-        return "__relation"
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return ("entity1", "entity2")
-
-    def meaning(self) -> Plain:
-        return "relation 1"
-
-    def compute(self, frame: pl.DataFrame) -> pl.Series:
-        columns = frame.select(pl.exclude(TEXT, ID))
-        relation = Corpus(ids=frame[ID], texts=frame[TEXT], columns=columns).relation
-        if relation is None:
-            raise RuleError("the columns entity1 and entity2 must hold the names of the entities")
-        return pl.DataFrame(
-            [
-                relation.entity1.alias("entity1"),
-                relation.entity2.alias("entity2"),
-                relation.lastname1.alias("lastname1"),
-                relation.lastname2.alias("lastname2"),
-                relation.between.alias("between"),
-                relation.before.alias("before"),
-                relation.after.alias("after"),
-                relation.left(1).alias("left1"),
-                relation.left(2).alias("left2"),
-                relation.right(1).alias("right1"),
-                relation.right(2).alias("right2"),
-            ]
-        ).to_struct(self.name)
+    columns = frame.select(pl.exclude(TEXT, ID))
+    relation = Corpus(ids=frame[ID], texts=frame[TEXT], columns=columns).relation
+    if relation is None:
+        raise RuleError("the columns entity1 and entity2 must hold the names of the entities")
+    return pl.DataFrame(
+        [
+            relation.entity1.alias("entity1"),
+            relation.entity2.alias("entity2"),
+            relation.lastname1.alias("lastname1"),
+            relation.lastname2.alias("lastname2"),
+            relation.between.alias("between"),
+            relation.before.alias("before"),
+            relation.after.alias("after"),
+            relation.left(1).alias("left1"),
+            relation.left(2).alias("left2"),
+            relation.right(1).alias("right1"),
+            relation.right(2).alias("right2"),
+        ]
+    ).to_struct("__relation")
 
 
-RELATION = RelationParts()
+RELATION = Measure(
+    "__relation", _relation_parts, ("entity1", "entity2"), meaning=lambda: "relation 1"
+)
 
 
 def relation_field(name: str) -> pl.Expr:
@@ -101,7 +90,7 @@ def part_words(part: Part, words: int | None) -> pl.Expr:
 
 
 @dataclass(frozen=True)
-class PartWords:
+class PartWords(Condition):
     """Keywords or a pattern, looked for in another column or in a part of relation data.
 
     Parts are the words `between` the two entities, `before` and `after` the pair, `around` it
@@ -213,7 +202,7 @@ _JOIN = "\x1f"  # between the values of a pair: a character that no value has
 
 
 @dataclass(frozen=True)
-class Field:
+class Field(Condition):
     """A column holds a value, one of several, or a number between bounds, both included.
 
     Numbers may have a decimal comma. Where bounds are given, a cell that is neither empty nor a number is refused, or with `others="abstain"` counts as
@@ -310,12 +299,9 @@ class Field:
         others: Table = {} if self.others == "error" else {"others": self.others}
         return {"field": {"column": self.column, **self._tests(), **others}}
 
-    def meaning(self) -> Plain:
-        return self.to_plain()
-
 
 @dataclass(frozen=True)
-class SameLastName:
+class SameLastName(Condition):
     """The two entities have the same last name; an entity of one word has none."""
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
@@ -329,9 +315,6 @@ class SameLastName:
 
     def to_plain(self) -> Table:
         return {"field": {"same_last_name": True}}
-
-    def meaning(self) -> Plain:
-        return self.to_plain()
 
 
 def _column_field(inner: Mapping[str, object], here: Place) -> Field:
@@ -375,7 +358,7 @@ def _equals(column: pl.Expr, value: Value) -> pl.Expr:
 
 
 @dataclass(frozen=True)
-class Lookup:
+class Lookup(Condition):
     """The values of `columns` are together in a row of the table.
 
     The table is a CSV, TSV, JSON Lines, Parquet or Arrow file; its columns `keys` are compared (by

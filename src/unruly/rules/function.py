@@ -12,6 +12,7 @@ import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import get_ident
 from types import ModuleType, SimpleNamespace
@@ -27,6 +28,8 @@ from unruly.rules.column import refuse_label
 from unruly.rules.condition import (
     ID,
     TEXT,
+    Condition,
+    Measure,
     Needs,
     Place,
     Plain,
@@ -149,7 +152,7 @@ def labeling_function(
 
 
 @dataclass(frozen=True)
-class Function:
+class Function(Condition):
     """The function's answer is the vote; an exception is an error, never an abstention.
 
     A column that is known to be absent is no exception: where the function asks for it, its source abstains. Takes what `@unruly.rule` or `@unruly.labeling_function` made, or a Snorkel `LabelingFunction` as
@@ -186,19 +189,21 @@ class Function:
             function, file = _named(module, name, path), str(inner["file"])
             return cls(function, name, file, digest, files)
 
-    def _measure(self, classes: tuple[str, ...]) -> FunctionVotes:
-        read = None if self.files is None else self.files.read
-        return FunctionVotes(self.function, self.name, classes, self.digest, self.absent, read)
+    @property
+    def vote_column(self) -> str:
+        """The column that holds its answers while rules are matched."""
+        return f"__function:{self.name}:{id(self.function)}"
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        return Needs(measures=(self._measure(classes),))
+        # Not cached by itself: the source's own votes are kept instead.
+        return Needs(measures=(Measure(self.vote_column, partial(self._votes, classes)),))
 
     def mask(self) -> pl.Expr:
         raise RuleError("a function picks the class itself: make it a rule of its own")
 
     def vote(self, label: str | None, classes: tuple[str, ...]) -> pl.Expr:
         refuse_label(label, "a function")
-        cast = pl.col(self._measure(classes).name)
+        cast = pl.col(self.vote_column)
         return cast.clip(lower_bound=ABSTAIN) if self.absent else cast
 
     def reason(self) -> str:
@@ -225,6 +230,50 @@ class Function:
         `_OPEN_UNSEEN`.
         """
         return None if self.files is None else self.files.files_read()
+
+    def _votes(self, classes: tuple[str, ...], frame: pl.DataFrame) -> pl.Series:
+        """The answers as class numbers, null to abstain; below 0 where it asks for an absent column: -1 for the first."""
+        with nullcontext() if self.files is None else self.files.read.recorded():
+            return self._answers(classes, frame)
+
+    def _answers(self, classes: tuple[str, ...], frame: pl.DataFrame) -> pl.Series:
+        own = {"id": pl.col(ID), "text": pl.col(TEXT)}
+        seen = frame.with_columns(**own).drop(ID, TEXT)
+        votes: list[int | None] = []
+        for number, row in enumerate(seen.iter_rows(named=True)):
+            try:
+                answer = self.function(Document(**row))
+            except Exception as error:
+                if isinstance(error, NoColumn) and error.name in self.absent:
+                    votes.append(-1 - self.absent.index(error.name))
+                    continue
+                problem = f"the function {self.name} raised {type(error).__name__}: {error}"
+                raise RowFailure(number, " ".join(problem.split())) from error
+            votes.append(self._number(answer, number, classes))
+        return pl.Series(self.vote_column, votes, dtype=pl.Int32 if self.absent else pl.Int8)
+
+    def lacking(self, answers: pl.Series) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Each absent column that it asked for, and on which documents."""
+        for number, column in enumerate(self.absent):
+            found = (answers == -1 - number).fill_null(False).to_numpy()
+            if found.any():
+                yield column, found
+
+    def _number(self, answer: object, row: int, classes: tuple[str, ...]) -> int | None:
+        if answer is None:
+            return None
+        if isinstance(answer, str) and answer in classes:
+            return classes.index(answer)
+        numbers = is_snorkel(self.function) or getattr(self.function, "numbered", False)
+        numbered = numbers and isinstance(answer, int | np.integer)
+        if numbered and -1 <= int(answer) < len(classes):  # type: ignore[call-overload]
+            return None if answer == -1 else int(answer)  # type: ignore[call-overload]
+        near = suggestion(answer, classes) if isinstance(answer, str) else ""
+        raise RowFailure(
+            row,
+            f"the function {self.name} returned {answer!r}, which is not a class: "
+            f"return one of {', '.join(classes)}, or None{near}",
+        )
 
 
 @dataclass(eq=False)
@@ -312,71 +361,6 @@ def _libraries() -> tuple[str, ...]:
     paths += [*site.getsitepackages(), str(Path(__file__).parents[1])]
     both = {form for path in paths for form in (os.path.abspath(path), os.path.realpath(path))}
     return tuple(f"{path}{os.sep}" for path in sorted(both))
-
-
-@dataclass(frozen=True)
-class FunctionVotes:
-    """A function's answers as class numbers, null to abstain; below 0 where it asks for an absent column: -1 for the first."""
-
-    function: Callable[[Any], object]
-    function_name: str
-    classes: tuple[str, ...]
-    digest: str | None
-    absent: tuple[str, ...] = ()
-    read: FilesRead | None = field(default=None, compare=False, repr=False)
-    reads: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def name(self) -> str:
-        return f"__function:{self.function_name}:{id(self.function)}"
-
-    def meaning(self) -> None:
-        return None  # the source's own votes are kept instead
-
-    def compute(self, frame: pl.DataFrame) -> pl.Series:
-        with nullcontext() if self.read is None else self.read.recorded():
-            return self._answers(frame)
-
-    def _answers(self, frame: pl.DataFrame) -> pl.Series:
-        own = {"id": pl.col(ID), "text": pl.col(TEXT)}
-        seen = frame.with_columns(**own).drop(ID, TEXT)
-        votes: list[int | None] = []
-        for number, row in enumerate(seen.iter_rows(named=True)):
-            try:
-                answer = self.function(Document(**row))
-            except Exception as error:
-                if isinstance(error, NoColumn) and error.name in self.absent:
-                    votes.append(-1 - self.absent.index(error.name))
-                    continue
-                problem = (
-                    f"the function {self.function_name} raised {type(error).__name__}: {error}"
-                )
-                raise RowFailure(number, " ".join(problem.split())) from error
-            votes.append(self._number(answer, number))
-        return pl.Series(self.name, votes, dtype=pl.Int32 if self.absent else pl.Int8)
-
-    def lacking(self, answers: pl.Series) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Each absent column that it asked for, and on which documents."""
-        for number, column in enumerate(self.absent):
-            found = (answers == -1 - number).fill_null(False).to_numpy()
-            if found.any():
-                yield column, found
-
-    def _number(self, answer: object, row: int) -> int | None:
-        if answer is None:
-            return None
-        if isinstance(answer, str) and answer in self.classes:
-            return self.classes.index(answer)
-        numbers = is_snorkel(self.function) or getattr(self.function, "numbered", False)
-        numbered = numbers and isinstance(answer, int | np.integer)
-        if numbered and -1 <= int(answer) < len(self.classes):  # type: ignore[call-overload]
-            return None if answer == -1 else int(answer)  # type: ignore[call-overload]
-        near = suggestion(answer, self.classes) if isinstance(answer, str) else ""
-        raise RowFailure(
-            row,
-            f"the function {self.function_name} returned {answer!r}, which is not a class: "
-            f"return one of {', '.join(self.classes)}, or None{near}",
-        )
 
 
 def source_file(function: object) -> str | None:

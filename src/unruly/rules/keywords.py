@@ -15,7 +15,17 @@ from typing import Literal
 import polars as pl
 
 from unruly.errors import PatternSizeError, RuleError
-from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table, as_tuple
+from unruly.rules.condition import (
+    TEXT,
+    Condition,
+    Needs,
+    Place,
+    Plain,
+    Row,
+    Span,
+    Table,
+    as_tuple,
+)
 from unruly.rules.pattern import LinearPattern, check_linear
 from unruly.rules.regular_expressions import (
     IN_WORD,
@@ -40,7 +50,7 @@ _MOST_TOGETHER = 300  # words in one expression: beyond this `contains_any_word`
 
 
 @dataclass(frozen=True)
-class Keywords:
+class Keywords(Condition):
     """Any of these words or phrases occurs, whatever its case.
 
     Whole words by default: a keyword's edge must be the edge of a word, where the keyword begins or
@@ -101,9 +111,6 @@ class Keywords:
     def patterns(self) -> tuple[str, ...]:
         """The regular expressions that find the words, some hundreds of words in each."""
         return _patterns(tuple(self.words), self.match)
-
-    def needs(self, classes: tuple[str, ...]) -> Needs:
-        return NOTHING
 
     def mask(self) -> pl.Expr:
         return self.on(pl.col(TEXT))
@@ -311,7 +318,7 @@ def prepared(text: pl.Expr, whole: bool) -> pl.Expr:
 
 
 @dataclass(frozen=True)
-class WordSequence:
+class WordSequence(Condition):
     """One of the words `first`, later one of the words `then`; whole words, whatever the case.
 
     At most `within_words` words or `within_chars` characters may stand between them; with neither,
@@ -461,9 +468,6 @@ class WordSequence:
         if self.negators_within != 3:
             plain["negators_within"] = self.negators_within
         return {"sequence": plain}
-
-    def meaning(self) -> Plain:
-        return self.to_plain()
 
 
 @functools.lru_cache(maxsize=512)

@@ -1,10 +1,8 @@
 """The matcher: all rules of all sources on all texts in one pass of polars, and why each source voted.
 
 Votes are cached on disk, so that after an edit only the edited source is matched again. The key of an entry is a digest of
-all that it depends on: the source's meaning, the classes, the documents, and the version of polars; the entry is a checksum,
-the files that functions read for it, and a Parquet file. An entry that is damaged, or one of whose files has changed, counts
-as missing. Entries may be deleted at any time; each is written whole, so processes may share the folder. If the folder
-cannot be written, votes are not cached.
+all that it depends on: the source's meaning, the classes, the documents, and the version of polars; the entry is the files that
+functions read for it, and a Parquet file. An entry one of whose files has changed counts as missing.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ import json
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
@@ -26,28 +23,24 @@ import polars as pl
 from numpy.typing import NDArray
 from polars.datatypes import DataTypeClass
 
-from unruly.errors import InputError, RuleError, UnrulyError, UnrulyWarning, Where, first_line, warn
-from unruly.files import CacheFiles, cache_folder, unchanged, written_whole
+from unruly.errors import RuleError, UnrulyError, UnrulyWarning, Where, first_line, warn
+from unruly.files import CacheFiles, cache_folder, unchanged
 from unruly.findings import DocumentsGivenUp
 from unruly.progress import SILENT, Progress, stage
 from unruly.rules.condition import (
     ID,
     TEXT,
-    BatchHighlighter,
     Condition,
-    Explained,
     Measure,
     Needs,
     Plain,
     Row,
     RowFailure,
     Span,
-    Timed,
     numbers_of,
-    spans_of,
     suggestion,
 )
-from unruly.rules.function import FunctionVotes
+from unruly.rules.function import Function
 from unruly.rules.regular_expressions import SearchedTexts
 from unruly.rules.source import Source
 from unruly.rules.timeouts import (
@@ -74,9 +67,8 @@ _SLOW_SLICE = 2_000  # texts measured in Python between two reports of progress
 SOFT = "__soft_votes:"  # before a source's name: the column of its probabilities
 UNASKED = "__unasked:"  # likewise: where it has not been asked
 _SHARES = "__shares:"  # before a rule's column: the column of its probabilities
-VERSION = 4  # of the cache
+VERSION = 5  # of the cache
 MOST_BYTES = 512 * 1024 * 1024
-_SUM = 16  # bytes of checksum before the contents of an entry
 _SIZE = 4  # bytes of the length of the JSON that names the files it depends on
 _ENTRIES = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{38}\.votes")
 
@@ -94,60 +86,32 @@ class VoteCache:
         return cls(cache_folder() / "votes")
 
     def get(self, key: str) -> pl.DataFrame | None:
-        """What was kept under the key and still holds, or None; a damaged entry is deleted, with a warning."""
-        path = self._path(key)
-        try:
-            data = path.read_bytes()
-        except OSError:
+        """What was kept under the key and still holds, or None."""
+        data = self.files.read(_entry(key), "its rules are matched again")
+        if data is None:
             return None
-        if _checksum(key, data[_SUM:]) != data[:_SUM]:
-            with suppress(OSError):
-                path.unlink()
-            warn(
-                f"the cache {self.folder} held a damaged entry: its rules are matched again",
-            )
+        start = _SIZE + int.from_bytes(data[:_SIZE], "little")
+        if not unchanged(json.loads(data[_SIZE:start])):
             return None
-        start = _SUM + _SIZE + int.from_bytes(data[_SUM : _SUM + _SIZE], "little")
-        if not unchanged(json.loads(data[_SUM + _SIZE : start])):
-            return None
-        with suppress(OSError):  # a read-only cache will do
-            path.touch()  # the least recently used go first
         return pl.read_parquet(BytesIO(data[start:]))
 
     def put(self, key: str, frame: pl.DataFrame, files: Mapping[str, str] | None = None) -> bool:
-        """Keep a frame as long as these files, given with their `file_state`, do not change.
-
-        A full disk or a folder that cannot be written is a warning, not an error.
-        """
-        path = self._path(key)
-        try:
-            buffer = BytesIO()
-            frame.write_parquet(buffer)
-            read = json.dumps(dict(files or {})).encode()
-            data = len(read).to_bytes(_SIZE, "little") + read + buffer.getvalue()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with written_whole(path) as part:
-                part.write_bytes(_checksum(key, data) + data)
-        except (OSError, InputError) as error:
-            why = error.strerror if isinstance(error, OSError) else error
-            warn(
-                f"the cache {self.folder} cannot be written ({why}): votes are not kept",
-            )
-            return False
-        return True
+        """Keep a frame as long as these files, given with their `file_state`, do not change."""
+        buffer = BytesIO()
+        frame.write_parquet(buffer)
+        read = json.dumps(dict(files or {})).encode()
+        data = len(read).to_bytes(_SIZE, "little") + read + buffer.getvalue()
+        return self.files.write(_entry(key), data, "votes are not kept")
 
     @property
     def files(self) -> CacheFiles:
         """The entries on disk."""
         return CacheFiles(self.folder, _ENTRIES)
 
-    def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}.votes"
 
-
-def _checksum(key: str, data: bytes) -> bytes:
-    """Of the contents, and of the name under which they are kept."""
-    return hashlib.blake2b(key.encode() + data, digest_size=_SUM).digest()
+def _entry(key: str) -> str:
+    """Its file."""
+    return f"{key[:2]}/{key}.votes"
 
 
 def entry_key(meaning: Plain, classes: tuple[str, ...], data: str) -> str:
@@ -319,10 +283,10 @@ class Matcher:
     ) -> Iterator[ColumnLacking]:
         """Where sources abstain because a function of theirs asked for a column that is absent."""
         for source in sources:
-            for measure in self._needs[source.name].measures:
-                if isinstance(measure, FunctionVotes) and measure.absent:
+            for rule in source.rules:
+                if isinstance(rule.when, Function):
                     silent = (votes[source.name] == ABSTAIN).to_numpy()
-                    for column, rows in measure.lacking(frame[measure.name]):
+                    for column, rows in rule.when.lacking(frame[rule.when.vote_column]):
                         if (own := rows & silent).any():
                             yield ColumnLacking(source.name, column, own)
 
@@ -434,7 +398,7 @@ class Matcher:
             first = dict(clocks.given_up.get(source.name, {}))  # row -> rule
             for number, rule in enumerate(source.rules, start=1):
                 for measure in rule.when.needs(self.classes).measures:
-                    if isinstance(measure, Timed) and (gaps := frame[measure.name].is_null()).any():
+                    if measure.within and (gaps := frame[measure.name].is_null()).any():
                         for row in gaps.arg_true().to_list():
                             first[row] = min(number, first.get(row, number))
             for number in sorted(set(first.values())):
@@ -473,14 +437,16 @@ class Matcher:
     ) -> tuple[pl.DataFrame, Clocks]:
         """The same, and the time that is then left for each document."""
         columns, clocks = [], Clocks(documents.height)
-        for measure, rule in self._measures(sources, documents).items():
+        for measure, rule in self._measures(sources, documents):
             if measure.name not in documents.frame.columns:
                 columns.append(self._measured(measure, rule, documents, progress, clocks))
         return documents.frame.with_columns(columns), clocks
 
-    def _measures(self, sources: Sequence[Source], documents: MatchFrame) -> dict[Measure, Where]:
+    def _measures(
+        self, sources: Sequence[Source], documents: MatchFrame
+    ) -> Iterable[tuple[Measure, Where]]:
         """Every measure with the first rule that needs it; refuses columns that are missing or cannot be read."""
-        wanted: dict[Measure, Where] = {}
+        wanted: dict[str, tuple[Measure, Where]] = {}
         for source in sources:
             for number, rule in enumerate(source.rules, start=1):
                 needs = rule.when.needs(self.classes)
@@ -489,8 +455,8 @@ class Matcher:
                 for column in needs.numbers:
                     _check_numbers(column, documents.frame, source.where(number))
                 for measure in needs.measures:
-                    wanted.setdefault(measure, source.where(number))
-        return wanted
+                    wanted.setdefault(measure.name, (measure, source.where(number)))
+        return wanted.values()
 
     def _measured(
         self,
@@ -507,13 +473,13 @@ class Matcher:
             if (kept := self._kept(key, documents)) is not None:
                 return kept.to_series().alias(measure.name)
         left = None
-        if isinstance(measure, Timed) and rule.source is not None:
+        if measure.within and rule.source is not None:
             before = clocks.of(rule.source, self._needs[rule.source].seconds)
             left = before.copy()
         series = _compute(measure, rule, documents.frame, progress, left)
         if left is not None and rule.source is not None:
             clocks.spend(rule.source, slice(None), before - left)
-        complete = not isinstance(measure, Timed) or not series.null_count()
+        complete = not measure.within or not series.null_count()
         if self.cache is not None and key is not None and complete:
             self.cache.put(key, series.to_frame("measure"))
         return series
@@ -534,9 +500,9 @@ def _compute(
     with stage(progress, f"measuring for {rule}", frame.height, "texts"):
         for part in frame.iter_slices(_SLOW_SLICE) if frame.height else [frame]:
             try:
-                if left is not None and isinstance(measure, Timed):
+                if left is not None and measure.within:
                     own = left[start : start + part.height]  # a view: what it takes is taken there
-                    series = measure.compute_within(part, own)
+                    series = measure.within(part, own)
                 else:
                     series = measure.compute(part)
                 parts.append(series.alias(measure.name))
@@ -668,15 +634,13 @@ def matches_on(
     for source, number, votes in _votes_by_rule(sources, votes_of, known):
         when, named = source.rules[number].when, source.rules[number].named(matcher.classes)
         rows = [row for row in votes if not silent[row]]
-        explained = when if isinstance(when, Explained) else None
-        reason = "" if explained is not None else when.reason()
-        seconds = when.needs(matcher.classes).seconds
+        reason, seconds = when.reason(), when.needs(matcher.classes).seconds
         shown = _spans(when, texts, documents, rows, seconds, left)
         for row, spans in zip(rows, shown, strict=True):
             # a rule for one class may have flipped its vote
             classes = named if len(named) > 1 else (votes[row],)
             names = tuple(matcher.classes[c] for c in classes)
-            why = reason if explained is None else explained.because(documents[row])
+            why = when.because(documents[row]) or reason
             found[row][source.name] = Match(
                 source.name, number, one_of(names), spans, why, names if len(names) > 1 else ()
             )
@@ -710,15 +674,13 @@ def _spans(
     left: list[float],
 ) -> list[tuple[Span, ...]]:
     """What made a condition hold in each document; the seconds used are subtracted from `left`."""
-    if isinstance(when, BatchHighlighter):
-        together = when.spans_in(texts, rows)
-        if together is not None:
-            return together
+    if (together := when.spans_in(texts, rows)) is not None:
+        return together
     found = []
     for row in rows:
         given = min(seconds, left[row])
         with Countdown(given) as countdown:
-            found.append(spans_of(when, documents[row], countdown))
+            found.append(when.spans(documents[row], countdown))
         left[row] -= given - countdown.left
     return found
 

@@ -14,14 +14,14 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from unruly.errors import PatternSizeError, RuleError
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Span, Table
+from unruly.rules.condition import TEXT, Condition, Measure, Needs, Place, Plain, Row, Span, Table
 from unruly.rules.regular_expressions import (
     Engine,
     SearchedTexts,
@@ -43,7 +43,7 @@ _GIVEN_UP = (TimeoutError, MemoryError)
 
 
 @dataclass(frozen=True)
-class Pattern:
+class Pattern(Condition):
     r"""A regular expression matches somewhere in the text.
 
     The usual engine is linear in the length of the text; it knows neither look-around nor back-references.
@@ -101,7 +101,7 @@ class Pattern:
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
         if self.engine == "python":
-            return Needs(measures=(self._timed(),), seconds=self.seconds, pattern=True)
+            return Needs(measures=(self._timed().measure(),), seconds=self.seconds, pattern=True)
         return Needs(parts=self._linear().size, seconds=self.seconds, pattern=True)
 
     def mask(self) -> pl.Expr:
@@ -179,23 +179,24 @@ class TimedPattern:
     pattern: str
     ignore_case: bool
     seconds: float
-    reads: ClassVar[tuple[str, ...]] = ()
 
     @property
     def name(self) -> str:
         return f"__regex:{int(self.ignore_case)}:{self.seconds}:{self.pattern}"
 
-    def meaning(self) -> Plain:
-        return [self.pattern, self.ignore_case, self.seconds]
-
     def compiled(self) -> regex.Pattern[str]:
         return _compiled(self.pattern, self.ignore_case)
 
-    def compute(self, frame: pl.DataFrame) -> pl.Series:
-        """Null where the time was over."""
-        return self.compute_within(frame, np.full(frame.height, float(self.seconds)))
+    def measure(self) -> Measure:
+        """Of one pattern alone, or of several that share the seconds of a document."""
 
-    def compute_within(self, frame: pl.DataFrame, left: NDArray[np.float64]) -> pl.Series:
+        def alone(frame: pl.DataFrame) -> pl.Series:
+            return self.within(frame, np.full(frame.height, float(self.seconds)))
+
+        meaning: Plain = [self.pattern, self.ignore_case, self.seconds]
+        return Measure(self.name, alone, meaning=lambda: meaning, within=self.within)
+
+    def within(self, frame: pl.DataFrame, left: NDArray[np.float64]) -> pl.Series:
         """Null where the time was over."""
         found: list[bool | None] = []
         with TimedProcess() as process:

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, cast
 
 import numpy as np
@@ -27,7 +28,17 @@ from unruly.prompts.asking import Asked, Asking, Plan, RetryPolicy
 from unruly.prompts.endpoint import OWN_PARTS, UNSURE, Endpoint, Question
 from unruly.rules.classifier import Classifier
 from unruly.rules.column import refuse_label
-from unruly.rules.condition import TEXT, Needs, Place, Plain, Row, Table, is_no_class
+from unruly.rules.condition import (
+    TEXT,
+    Condition,
+    Measure,
+    Needs,
+    Place,
+    Plain,
+    Row,
+    Table,
+    is_no_class,
+)
 from unruly.rules.matching import MatchFrame, VoteCache
 from unruly.rules.similar import descriptions_of, lines_of
 from unruly.rules.source import Source
@@ -45,7 +56,7 @@ _FIELDS = pl.Struct({"vote": pl.Int8, "soft": pl.List(pl.Float32), "asked": pl.B
 
 
 @dataclass(frozen=True)
-class Prompt:
+class Prompt(Condition):
     """Asks `model` at `endpoint`; `answers` says which words mean which class.
 
     `ask` is a template with {text}, {classes}, {descriptions} and any column by its name. Without `answers`, the
@@ -138,7 +149,8 @@ class Prompt:
         ]
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        return Needs(self.columns, (Replies(self, classes),))
+        replies = Measure(self.reply_column, partial(self._replies, classes), self.columns)
+        return Needs(self.columns, (replies,))
 
     @property
     def reply_column(self) -> str:
@@ -147,6 +159,35 @@ class Prompt:
 
     def _reply(self, part: str) -> pl.Expr:
         return pl.col(self.reply_column).struct.field(part)
+
+    def _replies(self, classes: tuple[str, ...], frame: pl.DataFrame) -> pl.Series:
+        questions = self.questions(frame, classes)
+        answers: Mapping[str, Completion] = {}
+        if AnswerStore.usual_path().is_file():
+            with AnswerStore.default() as store:
+                answers = store.get(question.key for question in questions)
+        rows = [self._row(answers.get(question.key), classes) for question in questions]
+        return pl.Series(self.reply_column, rows, dtype=_FIELDS)
+
+    def _row(self, completion: Completion | None, classes: tuple[str, ...]) -> dict[str, object]:
+        if completion is None:
+            return {"vote": None, "soft": None, "asked": False, "said": None, "read": None}
+        meant = self.words(classes)
+        words = (*meant, UNSURE)
+        word = completion.word(words)
+        quiet = {"vote": None, "soft": None, "asked": True, "said": completion.content[:200]}
+        if word is None or word == UNSURE:
+            return {**quiet, "read": word is not None}
+        shares = [0.0] * len(classes)
+        for answer, p in (completion.probabilities(words) or {}).items():
+            if answer != UNSURE:
+                shares[classes.index(meant[answer])] += p
+        if not any(shares):  # there are none, or only of doubt: then the word counts
+            shares[classes.index(meant[word])] = 1.0
+        total = sum(shares)
+        shares = [p / total for p in shares]
+        best = max(range(len(shares)), key=shares.__getitem__)
+        return {"vote": best, "soft": shares, "asked": True, "said": word, "read": True}
 
     def mask(self) -> pl.Expr:
         return self._reply("vote").is_not_null()
@@ -234,54 +275,6 @@ def prompt_of(source: Source) -> Prompt | None:
     """The prompt that a source is made of, if it is."""
     when = source.rules[0].when
     return when if isinstance(when, Prompt) and len(source.rules) == 1 else None
-
-
-@dataclass(frozen=True)
-class Replies:
-    """The answers that are on disk, as votes."""
-
-    prompt: Prompt
-    classes: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        return self.prompt.reply_column
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return self.prompt.columns
-
-    def meaning(self) -> None:
-        return None
-
-    def compute(self, frame: pl.DataFrame) -> pl.Series:
-        questions = self.prompt.questions(frame, self.classes)
-        answers: Mapping[str, Completion] = {}
-        if AnswerStore.usual_path().is_file():
-            with AnswerStore.default() as store:
-                answers = store.get(question.key for question in questions)
-        rows = [self._row(answers.get(question.key)) for question in questions]
-        return pl.Series(self.name, rows, dtype=_FIELDS)
-
-    def _row(self, completion: Completion | None) -> dict[str, object]:
-        if completion is None:
-            return {"vote": None, "soft": None, "asked": False, "said": None, "read": None}
-        meant = self.prompt.words(self.classes)
-        words = (*meant, UNSURE)
-        word = completion.word(words)
-        quiet = {"vote": None, "soft": None, "asked": True, "said": completion.content[:200]}
-        if word is None or word == UNSURE:
-            return {**quiet, "read": word is not None}
-        shares = [0.0] * len(self.classes)
-        for answer, p in (completion.probabilities(words) or {}).items():
-            if answer != UNSURE:
-                shares[self.classes.index(meant[answer])] += p
-        if not any(shares):  # there are none, or only of doubt: then the word counts
-            shares[self.classes.index(meant[word])] = 1.0
-        total = sum(shares)
-        shares = [p / total for p in shares]
-        best = max(range(len(shares)), key=shares.__getitem__)
-        return {"vote": best, "soft": shares, "asked": True, "said": word, "read": True}
 
 
 def _rendered(template: str, values: Mapping[str, object]) -> str:

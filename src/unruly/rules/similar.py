@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +31,8 @@ from unruly.errors import RuleError
 from unruly.rules.column import refuse_label
 from unruly.rules.condition import (
     TEXT,
+    Condition,
+    Measure,
     Needs,
     Place,
     Plain,
@@ -54,26 +55,24 @@ DESCRIBE = "describe"  # of the source that `[task.describe]` makes
 # Of 1, 2 and 3, the best by the likelihood of gold in training data of agnews and yelp.
 SHARPNESS = 2.0
 Moments = tuple[tuple[float, ...], tuple[float, ...]]  # mean and deviation, one of each a class
-_DESCRIBED = "__describe:"  # before the names of measures
 
 
 @dataclass(frozen=True)
-class Similar:
+class Similar(Condition):
     """The text is near to an example, and nearer to it than to any counter-example.
 
     Examples are `to`, the lines of `file`, or the training documents with `ids`; counter-examples are `unlike`, best
-    the examples of the other classes. The threshold is `above`, or with `calibrated` the one that about `share` of the
-    training documents pass; `calibrated=0.1` is short for `calibrated=True, share=0.1`. `space` embeds the texts
-    (`unruly.TextSpace`); a project file brings its own.
+    the examples of the other classes. The threshold is `above`, or the one that a share of the training documents pass:
+    `calibrated=0.1`, or `True` for one in twenty. `space` embeds the texts (`unruly.TextSpace`); a project file brings its
+    own.
 
-    >>> Similar(["my parcel"], calibrated=True, share=0.1) == Similar(["my parcel"], calibrated=0.1)
-    True
+    >>> Similar(["my parcel"], calibrated=True).calibrated
+    0.05
     """
 
     to: Sequence[str] = ()
     above: float | None = None
-    calibrated: float | None = None
-    share: float | None = None
+    calibrated: float | bool | None = None  # the share of the training documents
     ids: Sequence[object] = ()
     file: str | None = None
     unlike: Sequence[str] = ()
@@ -86,8 +85,12 @@ class Similar:
             raise RuleError("similar needs examples: to = [...], a file of them, or ids = [...]")
         if any(not isinstance(text, str) or not text.strip() for text in (*self.to, *self.unlike)):
             raise RuleError("an example of similar is blank or no text")
-        object.__setattr__(self, "calibrated", _stated_share(self.calibrated, self.share))
-        object.__setattr__(self, "share", None)
+        if isinstance(self.calibrated, bool):
+            object.__setattr__(self, "calibrated", SHARE if self.calibrated else None)
+        if self.calibrated is not None and not 0 < self.calibrated < 1:
+            raise RuleError(
+                f"calibrated = {self.calibrated}: give a share between 0 and 1, or true for {SHARE}"
+            )
         if (self.above is None) == (self.calibrated is None):
             raise RuleError("similar needs either above = 0.6 or calibrated = true")
         if self.above is not None and not -1 <= self.above < 1:
@@ -96,7 +99,7 @@ class Similar:
     @classmethod
     def from_plain(cls, table: Mapping[str, object], place: Place) -> Similar:
         """From the key `similar`."""
-        keys = ("to", "file", "ids", "unlike", "above", "calibrated", "share")
+        keys = ("to", "file", "ids", "unlike", "above", "calibrated")
         here, inner = place.section(table, "similar", keys)
         if sum(key in inner for key in ("to", "file", "ids")) != 1:
             raise here.error("similar needs examples: to = [...], or file = ..., or ids = [...]")
@@ -106,9 +109,13 @@ class Similar:
             file = here.at("file").text(inner["file"])
         else:
             examples = here.at("to").texts(inner.get("to", ()))
-        numbers = {k: here.at(k).number(inner[k]) for k in ("above", "share") if k in inner}
-        if "calibrated" in inner:
-            numbers["calibrated"] = _flag_or_number(inner["calibrated"], here.at("calibrated"))
+        numbers: dict[str, float] = {}
+        for key in ("above", "calibrated"):
+            value = inner.get(key)
+            if isinstance(value, bool) and key == "calibrated":
+                numbers[key] = value
+            elif key in inner:
+                numbers[key] = here.at(key).number(value)
         unlike = here.at("unlike").texts(inner.get("unlike", ()))
         ids = inner.get("ids", ())
         if not isinstance(ids, Sequence) or isinstance(ids, str):
@@ -118,31 +125,48 @@ class Similar:
 
     def resolved(self) -> Similar:
         """The same rule with examples and threshold as values, so that no training text is needed."""
-        measure = self._measure()
-        return replace(
-            self,
-            to=measure.examples(),
-            ids=(),
-            file=None,
-            above=measure.threshold(),
-            calibrated=None,
-        )
+        found, threshold = self.examples(), self.threshold()
+        return replace(self, to=found, ids=(), file=None, above=threshold, calibrated=None)
 
-    def _measure(self) -> Similarities:
-        return Similarities(
-            tuple(self.to),
-            tuple(self.ids),
-            tuple(self.unlike),
-            self.above,
-            self.calibrated,
-            self.space,
-        )
+    @property
+    def _name(self) -> str:
+        parts = [self.to, self.ids, self.unlike, self.above, self.calibrated]
+        return f"__similar:{digest_of(parts)}"
+
+    def examples(self) -> tuple[str, ...]:
+        """The texts to be like."""
+        return tuple(self.to) or known_space(self.space, "similar").texts_of(self.ids)
+
+    def threshold(self) -> float:
+        """The cosine to be passed."""
+        if self.above is not None:
+            return self.above
+        assert self.calibrated is not None
+        space = known_space(self.space, "similar")
+        nearest = (space.sample @ space.directions(self.examples()).T).max(axis=1)
+        return float(np.quantile(nearest, 1 - self.calibrated))
+
+    def _likeness(self, frame: pl.DataFrame) -> pl.Series:
+        """For each text: whether the rule holds, its cosine with the nearest example, and which one that is."""
+        space = known_space(self.space, "similar")
+        texts = space.directions(frame[TEXT].to_list())  # (n, d)
+        cosines = texts @ space.directions(self.examples()).T  # (n, examples)
+        best = cosines.max(axis=1, initial=-1)
+        holds = best > self.threshold()
+        if self.unlike:
+            holds &= best > (texts @ space.directions(self.unlike).T).max(axis=1)
+        columns = {
+            "holds": holds,
+            "cosine": best.astype(np.float32),
+            "nearest": cosines.argmax(axis=1).astype(np.uint32),
+        }
+        return pl.DataFrame(columns).to_struct(self._name)
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        return Needs((), (self._measure(),))
+        return Needs((), (Measure(self._name, self._likeness, meaning=self.meaning),))
 
     def mask(self) -> pl.Expr:
-        return pl.col(self._measure().name).struct.field("holds")
+        return pl.col(self._name).struct.field("holds")
 
     def reason(self) -> str:
         many = len(self.to) or len(self.ids)
@@ -156,10 +180,9 @@ class Similar:
 
     def because(self, row: Row) -> str:
         """The example that was nearest."""
-        measure = self._measure()
-        found = row[measure.name]
+        found = row[self._name]
         assert isinstance(found, Mapping)
-        shown = shortened(measure.examples()[found["nearest"]], _SHOWN)
+        shown = shortened(self.examples()[found["nearest"]], _SHOWN)
         return f"like “{shown}” ({found['cosine']:.2f})"
 
     def to_plain(self) -> Table:
@@ -179,74 +202,6 @@ class Similar:
         return {"similar": plain}
 
     def meaning(self) -> Plain | None:
-        return self._measure().meaning()
-
-
-def _stated_share(calibrated: float | None, share: float | None) -> float | None:
-    """The share that `calibrated` and `share` mean together; None: not calibrated."""
-    if calibrated is None or calibrated is False:
-        if share is not None:
-            raise RuleError("share goes with calibrated = true: add that, or drop share")
-        return None
-    if calibrated is not True and share is not None:
-        raise RuleError("the share is stated twice: write calibrated = true beside share")
-    found = calibrated if calibrated is not True else SHARE if share is None else share
-    if not 0 < found < 1:
-        name = "calibrated" if share is None else "share"
-        raise RuleError(f"{name} = {found}: give a share between 0 and 1, or calibrated = true")
-    return found
-
-
-def _flag_or_number(value: object, place: Place) -> float:
-    return value if isinstance(value, bool) else place.number(value)
-
-
-@dataclass(frozen=True)
-class Similarities:
-    """For each text: whether the rule holds, its cosine with the nearest example, and which one that is."""
-
-    to: tuple[str, ...]
-    ids: tuple[object, ...]
-    unlike: tuple[str, ...]
-    above: float | None
-    calibrated: float | None
-    space: Space | None = field(compare=False)
-    reads: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def name(self) -> str:
-        parts = [self.to, self.ids, self.unlike, self.above, self.calibrated]
-        return f"__similar:{digest_of(parts)}"
-
-    def examples(self) -> tuple[str, ...]:
-        """The texts to be like."""
-        return self.to or known_space(self.space, "similar").texts_of(self.ids)
-
-    def threshold(self) -> float:
-        """The cosine to be passed."""
-        if self.above is not None:
-            return self.above
-        assert self.calibrated is not None
-        space = known_space(self.space, "similar")
-        nearest = (space.sample @ space.directions(self.examples()).T).max(axis=1)
-        return float(np.quantile(nearest, 1 - self.calibrated))
-
-    def compute(self, frame: pl.DataFrame) -> pl.Series:
-        space = known_space(self.space, "similar")
-        texts = space.directions(frame[TEXT].to_list())  # (n, d)
-        cosines = texts @ space.directions(self.examples()).T  # (n, examples)
-        best = cosines.max(axis=1, initial=-1)
-        holds = best > self.threshold()
-        if self.unlike:
-            holds &= best > (texts @ space.directions(self.unlike).T).max(axis=1)
-        columns = {
-            "holds": holds,
-            "cosine": best.astype(np.float32),
-            "nearest": cosines.argmax(axis=1).astype(np.uint32),
-        }
-        return pl.DataFrame(columns).to_struct(self.name)
-
-    def meaning(self) -> Plain | None:
         space = known_space(self.space, "similar")
         if space.identity is None:
             return None
@@ -258,11 +213,13 @@ class Similarities:
 
 
 @dataclass(frozen=True)
-class Described:
+class Described(Condition):
     """A soft vote for the class whose description is nearest. Every class has one, of one line or more."""
 
     descriptions: Mapping[str, str]
-    moments: Moments | None = None  # None: those of the training documents
+    moments: Moments | None = (
+        None  # in the order of the descriptions; None: of the training documents
+    )
     space: Space | None = field(default=None, compare=False, repr=False)
     picks: ClassVar[bool] = True
 
@@ -271,23 +228,33 @@ class Described:
 
     def resolved(self) -> Described:
         """The same with moments as values, so that no training text is needed."""
-        return replace(self, moments=self._measure(tuple(self.descriptions)).known_moments())
+        return replace(self, moments=self._known_moments())
 
-    def _measure(self, classes: tuple[str, ...]) -> Closeness:
-        return Closeness(
-            tuple(self.descriptions.get(c, "") for c in classes),
-            None if self.moments is None else self._in_order(classes),
-            self.space,
+    def _known_moments(self) -> Moments:
+        """Mean and deviation of the cosines, by class."""
+        if self.moments is not None:
+            return self.moments
+        cosines, _ = self._nearest(known_space(self.space, "describe").sample)
+        return tuple(cosines.mean(axis=0).tolist()), tuple(cosines.std(axis=0).tolist())
+
+    def _ordered(self, classes: tuple[str, ...]) -> Described:
+        """The same with the classes in this order."""
+        moments = self.moments
+        if moments is not None:
+            place = [list(self.descriptions).index(c) for c in classes]
+            mean, deviation = (tuple(part[i] for i in place) for part in moments)
+            moments = mean, deviation
+        return replace(
+            self, descriptions={c: self.descriptions.get(c, "") for c in classes}, moments=moments
         )
 
-    def _in_order(self, classes: tuple[str, ...]) -> Moments:
-        assert self.moments is not None
-        place = [list(self.descriptions).index(c) for c in classes]
-        mean, deviation = self.moments
-        return tuple(mean[i] for i in place), tuple(deviation[i] for i in place)
+    @property
+    def _name(self) -> str:
+        return f"__describe:{digest_of([list(self.descriptions.values()), self.moments])}"
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        return Needs((), (self._measure(classes),))
+        own = self._ordered(classes)
+        return Needs((), (Measure(own._name, own._votes, meaning=own.meaning),))
 
     def mask(self) -> pl.Expr:
         return pl.col(TEXT).str.strip_chars() != ""
@@ -302,18 +269,48 @@ class Described:
                 if missing
                 else f"{odd[0]!r} is described, but {is_no_class(odd[0], classes)}"
             )
-        return pl.col(self._measure(classes).name).struct.field("vote")
+        return pl.col(self._ordered(classes)._name).struct.field("vote")
 
     def soft(self, classes: tuple[str, ...]) -> pl.Expr:
         """The probabilities as a list, one number a class."""
-        return pl.col(self._measure(classes).name).struct.field("soft")
+        return pl.col(self._ordered(classes)._name).struct.field("soft")
+
+    def _nearest(
+        self, directions: NDArray[np.floating[Any]]
+    ) -> tuple[NDArray[np.floating[Any]], NDArray[np.intp]]:
+        """(n, m) twice, for texts (n, d): the cosine with each class's nearest line, and which line that is."""
+        described = [lines_of(text) for text in self.descriptions.values()]
+        space = known_space(self.space, "describe")
+        ends = np.cumsum([len(lines) for lines in described])[:-1]
+        cosines = directions @ space.directions([line for lines in described for line in lines]).T
+        found = np.split(cosines, ends, axis=1)  # (n, lines) each
+        best = np.stack([cosines.max(axis=1) for cosines in found], axis=1)
+        return best, np.stack([cosines.argmax(axis=1) for cosines in found], axis=1)
+
+    def _votes(self, frame: pl.DataFrame) -> pl.Series:
+        """For each text: the class probabilities by description, and the likeliest class."""
+        texts = frame[TEXT].to_list()
+        described = [lines_of(text) for text in self.descriptions.values()]
+        mean, deviation = (np.array(part) for part in self._known_moments())
+        cosines, lines = self._nearest(known_space(self.space, "describe").directions(texts))
+        p = softmax(SHARPNESS * (cosines - mean) / np.maximum(deviation, 1e-6))  # (n, m)
+        rows = [
+            {"vote": None, "soft": None, "nearest": None}
+            if not text.strip()
+            else {"vote": best, "soft": row.tolist(), "nearest": described[best][line[best]]}
+            for text, row, best, line in zip(
+                texts, p, p.argmax(axis=1).tolist(), lines, strict=True
+            )
+        ]
+        kind = pl.Struct({"vote": pl.Int8, "soft": pl.List(pl.Float32), "nearest": pl.String})
+        return pl.Series(self._name, rows, dtype=kind)
 
     def reason(self) -> str:
         return "the descriptions of the classes"
 
     def because(self, row: Row) -> str:
         """The description that was nearest."""
-        found = next(v for k, v in row.items() if k.startswith(_DESCRIBED))
+        found = next(v for k, v in row.items() if k.startswith("__describe:"))
         assert isinstance(found, Mapping)
         return f"nearest to “{found['nearest']}” ({max(found['soft']):.0%})"
 
@@ -321,69 +318,12 @@ class Described:
         return dict(self.descriptions)
 
     def meaning(self) -> Plain | None:
-        return self._measure(tuple(self.descriptions)).meaning()
-
-
-@dataclass(frozen=True)
-class Closeness:
-    """For each text: the class probabilities by description, and the likeliest class."""
-
-    texts: tuple[str, ...]  # (m,): one description a class
-    moments: Moments | None
-    space: Space | None = field(compare=False)
-    reads: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def name(self) -> str:
-        return f"{_DESCRIBED}{digest_of([self.texts, self.moments])}"
-
-    def known_moments(self) -> Moments:
-        """Mean and deviation of the cosines, by class."""
-        if self.moments is not None:
-            return self.moments
-        space = known_space(self.space, "describe")
-        cosines, _ = self._nearest(space.sample)
-        return tuple(cosines.mean(axis=0).tolist()), tuple(cosines.std(axis=0).tolist())
-
-    @cached_property
-    def _lines(self) -> list[list[str]]:
-        """The lines of each description."""
-        return [lines_of(text) for text in self.texts]
-
-    def _nearest(
-        self, directions: NDArray[np.floating[Any]]
-    ) -> tuple[NDArray[np.floating[Any]], NDArray[np.intp]]:
-        """(n, m) twice, for texts (n, d): the cosine with each class's nearest line, and which line that is."""
-        space = known_space(self.space, "describe")
-        texts = [line for lines in self._lines for line in lines]
-        ends = np.cumsum([len(lines) for lines in self._lines])[:-1]
-        found = np.split(directions @ space.directions(texts).T, ends, axis=1)  # (n, lines) each
-        best = np.stack([cosines.max(axis=1) for cosines in found], axis=1)
-        return best, np.stack([cosines.argmax(axis=1) for cosines in found], axis=1)
-
-    def compute(self, frame: pl.DataFrame) -> pl.Series:
-        texts = frame[TEXT].to_list()
-        space = known_space(self.space, "describe")
-        mean, deviation = (np.array(part) for part in self.known_moments())
-        cosines, lines = self._nearest(space.directions(texts))
-        p = softmax(SHARPNESS * (cosines - mean) / np.maximum(deviation, 1e-6))  # (n, m)
-        rows = [
-            {"vote": None, "soft": None, "nearest": None}
-            if not text.strip()
-            else {"vote": best, "soft": row.tolist(), "nearest": self._lines[best][line[best]]}
-            for text, row, best, line in zip(
-                texts, p, p.argmax(axis=1).tolist(), lines, strict=True
-            )
-        ]
-        kind = pl.Struct({"vote": pl.Int8, "soft": pl.List(pl.Float32), "nearest": pl.String})
-        return pl.Series(self.name, rows, dtype=kind)
-
-    def meaning(self) -> Plain | None:
         space = known_space(self.space, "describe")
         if space.identity is None:
             return None
         learnt: Plain = space.training_identity if self.moments is None else list(self.moments)
-        return ["describe", 2, SHARPNESS, space.identity, list(self.texts), learnt]
+        texts = list(self.descriptions.values())
+        return ["describe", 2, SHARPNESS, space.identity, texts, learnt]
 
 
 def lines_of(description: str) -> list[str]:

@@ -18,21 +18,15 @@ from unruly.rules.condition import (
     AllOf,
     AnyOf,
     Condition,
-    FileReader,
     Lines,
     Needs,
     Not,
-    PartlyAsked,
     Place,
     Plain,
-    SoftVoter,
     Space,
     Table,
-    Voter,
     as_tuple,
     is_no_class,
-    picks,
-    words_read,
 )
 from unruly.rules.function import Function, is_rule_function
 from unruly.rules.regular_expressions import Allowance, words_of
@@ -91,7 +85,7 @@ class Rule:
             object.__setattr__(self, "label", several[0] if len(several) == 1 else several)
         if self.label is not None and self.not_label is not None:
             raise RuleError("a rule has either label or not_label, not both: drop one")
-        if self.label is None and self.not_label is None and not picks(self.when):
+        if self.label is None and self.not_label is None and not self.when.picks:
             raise RuleError(
                 f"the rule ({self.when.reason()}) has no label: name the class it votes for"
             )
@@ -123,15 +117,15 @@ class Rule:
     def vote(self, classes: tuple[str, ...]) -> pl.Expr:
         """The class number (of a partial vote, the first), or null to abstain."""
         numbers = self.named(classes)
-        if isinstance(self.when, Voter) and self.when.picks:
+        if self.when.picks:
             given = [classes[number] for number in numbers]
             return self.when.vote(one_of(given) if given else None, classes)
         return pl.when(self.when.mask()).then(pl.lit(numbers[0], dtype=pl.Int8))
 
     def shares(self, classes: tuple[str, ...]) -> pl.Expr | None:
         """The probabilities of its vote as a list, one number a class; None where it names one class."""
-        if isinstance(self.when, SoftVoter):
-            return self.when.soft(classes)
+        if (soft := self.when.soft(classes)) is not None:
+            return soft
         numbers = self.named(classes)
         if len(numbers) < 2:
             return None
@@ -246,8 +240,7 @@ class Source:
 
     def unasked(self) -> pl.Expr | None:
         """True where its only rule has not been tried; None where all rules are tried everywhere."""
-        when = self.rules[0].when
-        return when.unasked() if isinstance(when, PartlyAsked) and len(self.rules) == 1 else None
+        return self.rules[0].when.unasked() if len(self.rules) == 1 else None
 
     def where(self, number: int) -> Where:
         """How errors name one of its rules, counted from 1."""
@@ -255,7 +248,7 @@ class Source:
 
     def reads(self) -> tuple[str, ...]:
         """The words and phrases that its rules look for in the text, in lower case, each once."""
-        return words_of(word for rule in self.rules for word in words_read(rule.when))
+        return words_of(word for rule in self.rules for word in rule.when.reads())
 
     def meaning(self) -> Plain | None:
         """All that its votes depend on, its name left out; None if that cannot be known."""
@@ -267,10 +260,9 @@ class Source:
         """The files that its rules have read at work, with their state then; None if that is not known."""
         found: dict[str, str] = {}
         for rule in self.rules:
-            if isinstance(rule.when, FileReader):
-                if (read := rule.when.files_read()) is None:
-                    return None
-                found |= read
+            if (read := rule.when.files_read()) is None:
+                return None
+            found |= read
         return found
 
 
@@ -380,7 +372,7 @@ def _rule(value: object, index: int, source: str, place: Place) -> Rule:
     when = condition_from_plain(table, here)
     label = _labels(table["label"], here.at("label")) if "label" in table else None
     not_label = here.at("not_label").label(table["not_label"]) if "not_label" in table else None
-    if label is None and not_label is None and not picks(when):
+    if label is None and not_label is None and not when.picks:
         raise here.error(f'there is no label: add label = "{here.classes[0]}", or another class')
     examples = here.at("examples").texts(table.get("examples", ()))
     counters = here.at("counter_examples").texts(table.get("counter_examples", ()))

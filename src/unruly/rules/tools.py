@@ -9,13 +9,24 @@ import functools
 import importlib.metadata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, Literal, cast
 
 import polars as pl
 
 from unruly.errors import RuleError, need
-from unruly.rules.condition import NOTHING, TEXT, Needs, Place, Plain, Row, Span, Table
+from unruly.rules.condition import (
+    TEXT,
+    Condition,
+    Measure,
+    Needs,
+    Place,
+    Plain,
+    Row,
+    Span,
+    Table,
+)
 from unruly.rules.timeouts import Countdown
 
 Score = Literal["polarity", "subjectivity", "vader"]
@@ -27,7 +38,7 @@ _ENTITIES = pl.List(pl.Struct({"start": pl.Int64, "end": pl.Int64, "type": pl.St
 
 
 @dataclass(frozen=True)
-class Length:
+class Length(Condition):
     """The number of words (split at white space) or characters is between bounds.
 
     >>> rule = Length(max_words=2)
@@ -64,9 +75,6 @@ class Length:
         values = (self.min_words, self.max_words, self.min_chars, self.max_chars)
         return {key: value for key, value in zip(_BOUNDS, values, strict=True) if value is not None}
 
-    def needs(self, classes: tuple[str, ...]) -> Needs:
-        return NOTHING
-
     def mask(self) -> pl.Expr:
         words = pl.col(TEXT).str.count_matches(r"\S+")
         chars = pl.col(TEXT).str.len_chars()
@@ -82,12 +90,9 @@ class Length:
     def to_plain(self) -> Table:
         return {"length": dict(self._bounds())}
 
-    def meaning(self) -> Plain:
-        return self.to_plain()
-
 
 @dataclass(frozen=True)
-class Sentiment:
+class Sentiment(Condition):
     """A score of the text is above or below a threshold (not equal to it).
 
     `polarity` (-1 to 1) and `subjectivity` (0 to 1) are TextBlob's, `vader` (-1 to 1) is VADER's
@@ -118,14 +123,17 @@ class Sentiment:
         with here.blamed():
             return cls(score, bounds.get("above"), bounds.get("below"))
 
-    def _measure(self) -> Tool:
-        return Tool("vader" if self.score == "vader" else "textblob")
+    @property
+    def _tool(self) -> str:
+        return "vader" if self.score == "vader" else "textblob"
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        return Needs(measures=(self._measure(),))
+        tool = self._tool
+        scores = Measure(f"__{tool}", partial(_scores, tool), meaning=partial(_version, tool))
+        return Needs(measures=(scores,))
 
     def mask(self) -> pl.Expr:
-        value = pl.col(self._measure().name).struct.field(self.score)
+        value = pl.col(f"__{self._tool}").struct.field(self.score)
         tests = [] if self.above is None else [value > self.above]
         return pl.all_horizontal(tests if self.below is None else [*tests, value < self.below])
 
@@ -139,41 +147,24 @@ class Sentiment:
         return {self.score: {key: b for key, b in bounds.items() if b is not None}}
 
     def meaning(self) -> Plain:
-        return [self.to_plain(), self._measure().meaning()]
+        return [self.to_plain(), _version(self._tool)]
 
 
-@dataclass(frozen=True)
-class Tool:
+def _version(tool: str) -> Plain:
+    try:
+        version = importlib.metadata.version("vaderSentiment" if tool == "vader" else tool)
+    except importlib.metadata.PackageNotFoundError:
+        version = "missing"
+    return [tool, version]
+
+
+def _scores(tool: str, frame: pl.DataFrame) -> pl.Series:
     """All scores of one tool for each text, whichever of them a rule asks for."""
-
-    tool: Literal["textblob", "vader"]
-    reads: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def name(self) -> str:
-        return f"__{self.tool}"
-
-    def meaning(self) -> Plain:
-        try:
-            version = importlib.metadata.version(
-                "vaderSentiment" if self.tool == "vader" else self.tool
-            )
-        except importlib.metadata.PackageNotFoundError:
-            version = "missing"
-        return [self.tool, version]
-
-    def compute(self, frame: pl.DataFrame) -> pl.Series:
-        score = _textblob() if self.tool == "textblob" else _vader()
-        seen: dict[str, dict[str, float]] = {}
-        for text in frame[TEXT]:
-            if text not in seen:
-                seen[text] = score(text)
-        fields = ("polarity", "subjectivity") if self.tool == "textblob" else ("vader",)
-        return pl.Series(
-            self.name,
-            [seen[text] for text in frame[TEXT]],
-            dtype=pl.Struct(dict.fromkeys(fields, pl.Float64)),
-        )
+    score = _textblob() if tool == "textblob" else _vader()
+    seen = {text: score(text) for text in frame[TEXT].unique(maintain_order=True)}
+    fields = ("polarity", "subjectivity") if tool == "textblob" else ("vader",)
+    kind = pl.Struct(dict.fromkeys(fields, pl.Float64))
+    return pl.Series(f"__{tool}", [seen[text] for text in frame[TEXT]], dtype=kind)
 
 
 def _textblob() -> Callable[[str], dict[str, float]]:
@@ -194,7 +185,7 @@ def _vader() -> Callable[[str], dict[str, float]]:
 
 
 @dataclass(frozen=True)
-class Entity:
+class Entity(Condition):
     """An entity of the type occurs, as found by a spaCy model: its name, or the path of its folder."""
 
     type: str
@@ -216,23 +207,27 @@ class Entity:
         model = here.at("model").text(inner.get("model", MODEL))
         return cls(here.at("type").text(inner["type"]), model, str(place.folder))
 
-    def _measure(self) -> Entities:
+    @property
+    def _opened(self) -> str:
+        """The folder of its model, or the name."""
         path = Path(self.folder) / self.model
-        return Entities(str(path) if path.is_dir() else self.model)
+        return str(path) if path.is_dir() else self.model
+
+    @property
+    def _column(self) -> str:
+        return f"__entities:{self._opened}"
 
     def needs(self, classes: tuple[str, ...]) -> Needs:
-        return Needs(measures=(self._measure(),))
+        work, meaning = partial(_entities, self._opened), partial(_files_of, self._opened)
+        return Needs(measures=(Measure(self._column, work, meaning=meaning),))
 
     def mask(self) -> pl.Expr:
         is_type = pl.element().struct.field("type") == self.type
-        return pl.col(self._measure().name).list.eval(is_type).list.any()
+        return pl.col(self._column).list.eval(is_type).list.any()
 
     def spans(self, row: Row, countdown: Countdown) -> tuple[Span, ...]:
-        found = cast(Sequence[Mapping[str, Any]], row[self._measure().name])
+        found = cast(Sequence[Mapping[str, Any]], row[self._column])
         return tuple((e["start"], e["end"]) for e in found if e["type"] == self.type)
-
-    def reads(self) -> tuple[str, ...]:
-        return ()
 
     def reason(self) -> str:
         return f"entity: {self.type}"
@@ -241,38 +236,29 @@ class Entity:
         return {"entity": {"type": self.type, "model": self.model}}
 
     def meaning(self) -> Plain:
-        return [self.type, self._measure().meaning()]
+        return [self.type, _files_of(self._opened)]
 
 
-@dataclass(frozen=True)
-class Entities:
+def _files_of(model: str) -> Plain:
+    """What a model's answers depend on: the version of its package, or the files of its folder."""
+    meta = Path(model) / "meta.json"
+    if meta.is_file():
+        files = sorted(p for p in Path(model).rglob("*") if p.is_file())
+        sizes = [[p.name, p.stat().st_size, p.stat().st_mtime_ns] for p in files]
+        return [model, meta.read_text(encoding="utf-8"), cast(Plain, sizes)]
+    try:
+        return [model, importlib.metadata.version(model)]
+    except importlib.metadata.PackageNotFoundError:
+        return [model, "missing"]
+
+
+def _entities(model: str, frame: pl.DataFrame) -> pl.Series:
     """All entities that one model finds, each with its type and its characters."""
-
-    model: str
-    reads: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def name(self) -> str:
-        return f"__entities:{self.model}"
-
-    def meaning(self) -> Plain:
-        meta = Path(self.model) / "meta.json"
-        if meta.is_file():
-            files = sorted(p for p in Path(self.model).rglob("*") if p.is_file())
-            sizes = [[p.name, p.stat().st_size, p.stat().st_mtime_ns] for p in files]
-            return [self.model, meta.read_text(encoding="utf-8"), cast(Plain, sizes)]
-        try:
-            return [self.model, importlib.metadata.version(self.model)]
-        except importlib.metadata.PackageNotFoundError:
-            return [self.model, "missing"]
-
-    def compute(self, frame: pl.DataFrame) -> pl.Series:
-        pipeline = _pipeline(self.model)
-        found = [
-            [{"start": e.start_char, "end": e.end_char, "type": e.label_} for e in document.ents]
-            for document in pipeline.pipe(frame[TEXT].to_list())
-        ]
-        return pl.Series(self.name, found, dtype=_ENTITIES)
+    found = [
+        [{"start": e.start_char, "end": e.end_char, "type": e.label_} for e in document.ents]
+        for document in _pipeline(model).pipe(frame[TEXT].to_list())
+    ]
+    return pl.Series(f"__entities:{model}", found, dtype=_ENTITIES)
 
 
 @functools.lru_cache(maxsize=4)

@@ -22,7 +22,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from unruly.files import file_state
-from unruly.rules.condition import TEXT, Condition, Measure, SoftVoter
+from unruly.rules.condition import TEXT, Condition, Measure
 from unruly.rules.keywords import Keywords, WordSequence, prepared
 from unruly.rules.matching import Matcher, MatchFrame
 from unruly.rules.source import Rule, Source
@@ -287,7 +287,7 @@ class TypedVotes:
 def _partial(rule: Rule, classes: tuple[str, ...]) -> tuple[int, ...]:
     """The classes of its votes where they are partial; none where each names one."""
     numbers = rule.named(classes)
-    return numbers if len(numbers) > 1 and not isinstance(rule.when, SoftVoter) else ()
+    return numbers if len(numbers) > 1 and rule.when.soft(classes) is None else ()
 
 
 def _matched(source: Source, classes: tuple[str, ...], documents: MatchFrame) -> VoteColumn:

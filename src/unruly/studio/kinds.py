@@ -223,7 +223,7 @@ _ALL = (
         ),
         "Compared by the project's encoder. Give one of the two thresholds, and as counter-examples those of other classes.",
         some=(("above", "calibrated"),),
-        kept=("ids", "share"),
+        kept=("ids",),
     ),
     Kind("polarity", "TextBlob's polarity lies (−1 to 1)", _BOUNDS, some=(("above", "below"),)),
     Kind(
