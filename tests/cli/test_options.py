@@ -184,9 +184,9 @@ def test_a_project_is_read_once(
     read: list[Path] = []
     whole = Project.read
 
-    def counted(path: Path) -> Project:
+    def counted(path: Path, encoder: str | list[str] | None = None) -> Project:
         read.append(path)
-        return whole(path)
+        return whole(path, encoder)
 
     monkeypatch.setattr(Project, "read", counted)
     text = (spam / "unruly.toml").read_text()

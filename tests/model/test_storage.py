@@ -249,8 +249,8 @@ def test_rules_without_a_source_are_refused_when_loading(
     model: WeakClassifier, tmp_path: Path
 ) -> None:
     path = tmp_path / "m.unruly"
-    empty: tuple[object, ...] = ([], {}, "")
-    for none in empty:
+    nothing: list[object] = [[], {}, ""]
+    for none in nothing:
         changed = to_json({**of(model, path, "rules.json"), "sources": none})
         with pytest.raises(ModelFileError, match="contents are not understood"):
             unruly.load(rewritten(model, path, {"rules.json": changed}))

@@ -284,10 +284,10 @@ def _weights(weights: NDArray[np.floating[Any]] | None, n: int) -> Float32:
 def _nothing_to_learn_from(votes: Votes, settings: PaperSettings) -> str:
     most = int((votes.hard != ABSTAIN).sum(axis=1).max(initial=0))
     if most == 0:
-        return (
-            f"none of the {votes.n:,} documents has a vote for one class alone, and the paper's method uses no "
-            "others: write rules that match, or give clean labels"
+        used = (
+            " for one class alone, and the method paper uses no others" if votes.voted.any() else ""
         )
+        return f"none of the {votes.n} documents has a vote{used}: write rules that match, or give clean labels"
     return (
         f"no document has more than p = {settings.p} votes (the most is {most}): lower p, "
         "or write rules that overlap"

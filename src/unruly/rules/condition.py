@@ -289,14 +289,15 @@ class Measure:
     """A column that is computed in Python, once for each document, however many rules use it."""
 
     name: str  # of the new column; equal measures have equal names
-    compute: Callable[
-        [pl.DataFrame], pl.Series
-    ]  # raises `RowFailure` when a document cannot be measured
+    # The new column; raises `RowFailure` when a document cannot be measured.
+    compute: Callable[[pl.DataFrame], pl.Series] = field(compare=False)
     reads: tuple[str, ...] = ()  # the columns it is worked out from, beside the text
     # All that its values depend on, versions of libraries included; None: never cached.
-    meaning: Callable[[], Plain | None] = uncached
+    meaning: Callable[[], Plain | None] = field(default=uncached, compare=False)
     # With a time limit: what it uses is subtracted from (n,), the seconds left for each document; null where they are over.
-    within: Callable[[pl.DataFrame, NDArray[np.float64]], pl.Series] | None = None
+    within: Callable[[pl.DataFrame, NDArray[np.float64]], pl.Series] | None = field(
+        default=None, compare=False
+    )
 
 
 class RowFailure(Exception):
