@@ -13,7 +13,7 @@ from tests.cli.conftest import Unruly
 from unruly.cli.options import STREAM, Data, DataFile, check_output
 from unruly.errors import InputError
 from unruly.files import TABLES
-from unruly.project.project import Project
+from unruly.project.project import EncoderSpec, Project
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.csv", "A.CSV", "b.tsv", "c.jsonl"])
@@ -184,7 +184,7 @@ def test_a_project_is_read_once(
     read: list[Path] = []
     whole = Project.read
 
-    def counted(path: Path, encoder: str | list[str] | None = None) -> Project:
+    def counted(path: Path, encoder: EncoderSpec | None = None) -> Project:
         read.append(path)
         return whole(path, encoder)
 
