@@ -2,7 +2,8 @@
 
 `summary.json` holds what a person is told of the fit: classes, sources, method, class balance, notes and the use of
 gold labels. `model.json` holds how it was made, `learner.json` and `learner.safetensors` what predicts, `rules.json`
-the rules, `training.*` a sample of the training documents, `encoder/` the fitted encoder. Each fact stands once.
+the rules, `training.*` a sample of the training documents, `encoder/` the fitted encoder. What the summary holds stands
+nowhere else; a learner keeps the few settings by which it predicts beside its arrays.
 
 The members are stored without compression, in one order and with one timestamp, so that the same
 members give the same bytes. `manifest.json` comes first and names the format and the versions. The
