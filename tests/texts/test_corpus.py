@@ -256,3 +256,11 @@ def test_documents_are_picked_by_row() -> None:
         corpus[:, "text"]
     with pytest.raises(InputError, match="by number or by a mask"):
         corpus["text"]
+
+
+@pytest.mark.parametrize(
+    "text", ["a text here", "two\nlines of it", "nul \0 inside", "long " * 2_000]
+)
+def test_one_text_in_the_place_of_documents_is_pointed_to_a_list(text: str) -> None:
+    with pytest.raises(InputError, match="if this is a text, put it into a list"):
+        Corpus.of(text)

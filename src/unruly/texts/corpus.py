@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,7 +33,7 @@ from unruly.texts.columns import (
     warn_if_counted_from_one,
 )
 from unruly.texts.table import BadRow, BrokenFile, OnBadRow, on_bad_row_of
-from unruly.wording import plural
+from unruly.wording import plural, shortened
 
 if TYPE_CHECKING:
     from unruly.texts.relation import Relation
@@ -113,6 +114,10 @@ class Corpus:
         """
         if isinstance(documents, Corpus):
             return documents
+        if isinstance(documents, str) and " " in documents and not os.path.exists(documents):
+            raise InputError(
+                f"there is no file {shortened(documents, 60)!r}: if this is a text, put it into a list"
+            )
         if isinstance(documents, str | Path):
             return cls.read(
                 documents, text=text, id=id, label=label, classes=classes, on_bad_row=on_bad_row
