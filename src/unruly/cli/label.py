@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -33,26 +35,52 @@ if TYPE_CHECKING:
     from unruly.project.project import Project
 
 
-def _checked_kind(context: click.Context, parameter: click.Parameter, by: str) -> str:
-    """Refuse a way to draw documents that there is not, before a word too many is complained about."""
-    from unruly.labelling.sampling import parsed_kind
+class TwoWords(click.Command):
+    """A command that takes `--by source NAME` for `--by source:NAME`."""
 
-    parsed_kind(by)
-    return by
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = joined(args)
+        _check_kind(words)  # now, for after `--by sauce links` the last word is one too many
+        return super().parse_args(ctx, words)
 
 
-@click.command()
+def _check_kind(words: Sequence[str]) -> None:
+    """Refuse a way to draw documents that there is not."""
+    values = [word for option, word in pairwise(words) if option == "--by" and word[:1] != "-"]
+    values += [word.removeprefix("--by=") for word in words if word.startswith("--by=")]
+    for value in values:
+        from unruly.labelling.sampling import parsed_kind
+
+        parsed_kind(value)
+
+
+def joined(args: Sequence[str]) -> list[str]:
+    """The words of a command line, those of `--by source NAME` and `--by class NAME` joined.
+
+    >>> joined(["spam", "--by", "source", "link", "-n", "5"])
+    ['spam', '--by', 'source:link', '-n', '5']
+    """
+    found: list[str] = []
+    for arg in args:
+        last = "=".join(found[-2:] if found[-2:-1] == ["--by"] else found[-1:])
+        if last in ("--by=source", "--by=class") and not arg.startswith("-"):
+            found[-1] += f":{arg}"
+        else:
+            found.append(arg)
+    return found
+
+
+@click.command(cls=TwoWords)
 @click.argument("project", type=PATH)
 @click.option(
     "-n", "most", type=click.IntRange(1), default=20, show_default=True, help="How many documents."
 )
 @click.option(
     "--by",
-    callback=_checked_kind,
     default="balance",
     show_default=True,
     help="Which: balance (spread over the predicted classes, good for everything), doubt (the most "
-    "doubtful), random, source:NAME (to check a source), class:NAME (predicted to be of a class), contested "
+    "doubtful), random, source NAME (to check a source), class NAME (predicted to be of a class), contested "
     "(those on which people disagree, to settle them).",
 )
 @click.option("--by-whom", help="Your name, written beside each answer.  [default: your user name]")
@@ -92,7 +120,7 @@ def label(
     Example:
       unruly label spam
       unruly label spam -n 50 --model spam.unruly
-      unruly label spam --by source:link
+      unruly label spam --by source link
       unruly label spam --import theirs.csv
     """
     from unruly.cli.label_screen import Conversation, Lines, View
