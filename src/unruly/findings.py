@@ -303,9 +303,8 @@ class WeakWord:
     measured: bool  # against true labels; else estimated
     chance: float  # the share of this class: how often the word would be right on any documents
     checked: Share | None = None  # the same by true labels that are there for scoring; None without
-    rival: str | None = (
-        None  # a source with votes for other classes on nearly all, which the estimate believes
-    )
+    # A source with votes for other classes on nearly all of these documents, which the estimate believes.
+    rival: str | None = None
 
     @property
     def above_chance(self) -> bool:

@@ -69,7 +69,7 @@ GROUP = "unruly.commands"
 ALONE = "alone"  # the context's object where other packages are not to be listed
 ELSEWHERE = {"compare": "unruly-lab", "bench": "unruly-lab"}
 
-SKIP = "--on-bad-row skip"
+BAD_ROW = "--on-bad-row"
 
 OK, BAD_INPUT, BUG, INTERRUPTED = 0, UnrulyError.exit_code, 70, 130
 
@@ -97,13 +97,10 @@ class Lazy(click.Group):
             return super().invoke(ctx)
         except BadRowError as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            if command is None or all(
-                SKIP.split()[0] not in known.opts for known in command.params
-            ):
+            if command is None or not any(BAD_ROW in known.opts for known in command.params):
                 raise
-            raise InputError(
-                f"{error.message} (or leave such rows out: {SKIP})", where=error.where
-            ) from error
+            remedy = f"(or leave such rows out: {BAD_ROW} skip)"
+            raise InputError(f"{error.message} {remedy}", where=error.where) from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
