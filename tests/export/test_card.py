@@ -11,7 +11,8 @@ import pytest
 from tests.cli.conftest import FIT, Unruly
 from tests.serve.conftest import begin
 
-from unruly.export.folder import Compared, export, model_card
+from unruly.export.card import Compared, model_card
+from unruly.export.folder import export
 from unruly.model.storage import load
 from unruly.project.new import make_starter
 

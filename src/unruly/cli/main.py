@@ -51,7 +51,7 @@ COMMANDS = {
     "evaluate": Entry("fit", "Score a model against gold labels."),
     "explain": Entry("inspect", "Show why a text gets its label."),
     "show": Entry("inspect", "Show the documents behind any figure of a project."),
-    "suggest": Entry("rules", "Suggest new rules, and say what is wrong with the old ones."),
+    "suggest": Entry("suggest", "Suggest new rules, and say what is wrong with the old ones."),
     "diff": Entry("inspect", "Show what changed between two projects or two models."),
     "worth": Entry("fit", "Estimate how many hand labels a project's rules are worth."),
     "serve": Entry("serve", "Serve a model over HTTP."),

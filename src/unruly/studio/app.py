@@ -38,11 +38,12 @@ from unruly.rules.keywords import Keywords
 from unruly.rules.matching import VoteCache
 from unruly.statistics import Share
 from unruly.studio import documents, exports, labelling, rules, suggestions, training
+from unruly.studio.history import Step
 from unruly.studio.labelling import Queue
 from unruly.studio.server import Access, Guard
 from unruly.studio.suggestions import Advisor
 from unruly.studio.training import Trainer
-from unruly.studio.workspace import ChangedOutsideError, Step, Workspace
+from unruly.studio.workspace import ChangedOutsideError, Workspace
 from unruly.wording import duration, shortened
 
 HERE = Path(str(files("unruly.studio")))

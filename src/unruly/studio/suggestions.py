@@ -29,9 +29,10 @@ from unruly.rules.source import Source
 from unruly.sentences import likely_gold_sentence, sentence
 from unruly.studio.documents import Piece, excerpt
 from unruly.studio.filters import Filter
+from unruly.studio.history import Step
 from unruly.studio.state import State
 from unruly.studio.training import Job, Trainer
-from unruly.studio.workspace import Step, Workspace
+from unruly.studio.workspace import Workspace
 from unruly.texts.alike import unlike_first
 from unruly.texts.columns import UNKNOWN
 from unruly.votes.provenance import Match

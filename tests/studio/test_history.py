@@ -12,14 +12,8 @@ from hypothesis import strategies as st
 from unruly.rules.keywords import Keywords
 from unruly.rules.source import Rule
 from unruly.studio.filters import Filter
-from unruly.studio.workspace import (
-    MOST_STEPS,
-    ChangedOutsideError,
-    History,
-    PresetStep,
-    TextStep,
-    Workspace,
-)
+from unruly.studio.history import MOST_STEPS, History, PresetStep, TextStep
+from unruly.studio.workspace import ChangedOutsideError, Workspace
 
 
 @given(before=st.text("ab\n", max_size=20), after=st.text("ab\n", max_size=20))
